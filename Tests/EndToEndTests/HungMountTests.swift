@@ -195,4 +195,39 @@ struct HungMountTests {
             try watchd.waitUntilReady()
         }
     }
+
+    @Test func aMountThatNobodyMayLookAtHidesItselfAlone() throws {
+        let text = """
+            [Path tree]
+            Path=@/in
+            Recursive=yes
+            Key=%p
+            Log=tree %{path}
+            [Path flat]
+            Path=@/in
+            Key=%p
+            Log=flat %{path}
+            """
+        try HungMount.with { folder in
+            let made = try Program.run(["mkdir", "-p", "in/mnt", "in/d"], folder: folder.path)
+            #expect(made.code == 0)
+            let watchd = try Watchd(folder, text, launcher: HungMount.strangersLauncher(folder))
+            defer { HungMount.end(folder) }
+            try watchd.waitUntilReady()
+            for name in ["tree", "flat"] {
+                try wait(for: "\(name) to be armed") { try watchd.source("path/\(name)").state == .armed }
+                let limit = try watchd.control("status", "path/\(name)").text.replacing("\n", with: " ")
+                #expect(limit.contains("in/mnt cannot be read"), "\(limit)")
+                #expect(try watchd.control("run", name, "--changed").code == 0)
+            }
+            for name in ["in/d/f", "in/g"] { try folder.write(name, "") }
+            try wait(for: "all, not \(watchd.logText)") {
+                ["tree \(folder["in/d/f"])", "tree \(folder["in/g"])", "flat \(folder["in/g"])"].allSatisfy {
+                    watchd.logText.contains($0)
+                }
+            }
+            #expect(!watchd.logText.contains("deleted"))
+            try watchd.stop()
+        }
+    }
 }

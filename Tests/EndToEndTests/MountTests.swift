@@ -93,6 +93,23 @@ import Testing
         }
     }
 
+    /// It has the number of the one before.
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func anotherFileSystemIsNotComparedWithTheFormerOne(more: String) throws {
+        try with(more) { watchd, inside in
+            let folder = "\(watchd.folder.path)/in"
+            try inside("mount -t tmpfs none \(folder); echo > \(folder)/first")
+            try wait(for: "the first, not \(told(watchd))") { told(watchd).contains("written in/first") }
+            try inside("until umount \(folder); do sleep 0.02; done; echo > \(folder)/f")
+            try wait(for: "what is below, not \(told(watchd))") { told(watchd).contains("written in/f") }
+            try inside("mount -t tmpfs none \(folder); echo > \(folder)/second")
+            try wait(for: "the second, not \(told(watchd))") { told(watchd).contains("written in/second") }
+            try inside("echo > \(folder)/third")
+            try wait(for: "the third, not \(told(watchd))") { told(watchd).contains("written in/third") }
+            #expect(!told(watchd).contains { $0.hasPrefix("deleted") }, "\(told(watchd))")
+        }
+    }
+
     @Test(.enabled(if: canMount, "nothing can be mounted here"))
     func whatIsMountedBelowATreeIsCompared() throws {
         try with("Recursive=yes") { watchd, inside in

@@ -26,6 +26,25 @@ import Testing
         return found
     }
 
+    /// 255 characters, on a file system that counts in them.
+    @Test func aNameOfManyBytesIsFound() throws {
+        var tree = FileTree()
+        let root = try insert(&tree, "", into: FileTree.holder, .folder, inode: 1)
+        let (long, other) = (String(repeating: "名", count: 255), String(repeating: "名", count: 100))
+        var ids: [FileTree.ID] = []
+        for (number, name) in [long, "a", other, "b"].enumerated() {
+            ids.append(try insert(&tree, name, into: root, .regular, inode: UInt64(number + 2)))
+        }
+        #expect(tree.child(of: root, named: Array(long.utf8)) == ids[0])
+        #expect(paths(tree) == ["": 1, long: 2, "a": 3, other: 4, "b": 5])
+        tree.move(ids[1], to: root, name: Array((long + "a").utf8))
+        tree.remove(ids[0])
+        #expect(paths(tree) == ["": 1, long + "a": 3, other: 4, "b": 5])
+        for (name, id) in [(long + "a", ids[1]), (other, ids[2]), ("b", ids[3])] {
+            #expect(tree.child(of: root, named: Array(name.utf8)) == id)
+        }
+    }
+
     @Test func aRenamedFolderTakesAlongWhatStandsInItAndNothingElse() throws {
         var tree = FileTree()
         let root = try insert(&tree, "", into: FileTree.holder, .folder, inode: 1)

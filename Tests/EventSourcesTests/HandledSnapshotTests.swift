@@ -388,6 +388,32 @@ import WatchFile
     }
 
     /// A stop comes before it could be looked at again: what is so young stays untrusted, the rest is written.
+    /// Else the state of `created` would hide the content that is to be told still.
+    @Test(arguments: [false, true]) func aFileThatIsOnlyCreatedIsNotHandledYet(isRecursive: Bool) throws {
+        try with(isRecursive) { setup in
+            setup.events = [.created, .written]
+            try setup.begin()
+            func expectBoth(_ name: String, _ life: HandledLife) throws {
+                func sizes() -> [String] {
+                    life.rim.inputs.compactMap { input in
+                        guard case .change(_, let fact, let state) = input, fact.path == setup.folder["in/\(name)"].pathBytes
+                        else { return nil }
+                        return "\(fact.change) \(state.size)"
+                    }
+                }
+                try wait(for: "both, not \(sizes())") { sizes() == ["created -1", "written 3"] }
+            }
+            try setup.folder.write("in/down", "new")
+            try setup.live { life in
+                try expectBoth("down", life)
+                try setup.folder.write("in/up", "new")
+                try expectBoth("up", life)
+                try life.handleAll()
+            }
+            #expect(setup.stored == ["a", "b", "down", "up"])
+        }
+    }
+
     @Test func aNewFolderIsKnownByItsNewNameAlone() throws {
         try with(true) { setup in
             try setup.live { life in

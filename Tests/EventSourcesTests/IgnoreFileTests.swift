@@ -37,6 +37,25 @@ import WatchFile
         }
     }
 
+    /// The folder that it comes from, or the one that it comes to.
+    @Test(
+        arguments: [
+            ("mkdir sub; echo sub > sub/.gitignore", "mv sub/.gitignore .", "sub/x"),
+            (
+                "mkdir -p sub/b; echo b > .gitignore; echo '!b' > sub/.gitignore",
+                "mv sub/.gitignore sub/b", "sub/b/x"
+            ),
+        ])
+    func oneThatIsMovedMayLeaveOutAFolderOfTheMove(before: String, move: String, ignored: String) throws {
+        try with(before) { setup in
+            try setup.shell(move)
+            try setup.settle()
+            try setup.shell("echo > \(ignored); echo > a")
+            try wait(for: "the others to be told, not \(setup.told)") { setup.told.contains("written a") }
+            #expect(!setup.told.contains("written \(ignored)"))
+        }
+    }
+
     @Test func aChangeOfTheFileCountsForWhatComesAfterIt() throws {
         try with("mkdir d; echo '*.log' > .gitignore") { setup in
             // A file is judged by the ignore file that stands there when its report is read.

@@ -57,4 +57,34 @@ import WatchFile
             #expect(told().dropLast() == expected)
         }
     }
+
+    /// Paths of which one sees what another does, too: each end of a rename is told once.
+    @Test(
+        arguments: [
+            ("urgent", "echo > x", "mv x urgent/x", ["deleted x", "written urgent/x"]),
+            ("urgent", "echo > urgent/x", "mv urgent/x x", ["deleted urgent/x", "written x"]),
+            ("urgent", "echo > urgent/x", "mv urgent/x urgent/y", ["renamed urgent/y"]),
+            ("app.conf", "echo > app.tmp; echo > app.conf", "mv app.tmp app.conf", ["deleted app.tmp", "written app.conf"]),
+        ])
+    func aRenameAcrossPathsIsToldAtBothEnds(inner: String, before: String, rename: String, told: [String]) throws {
+        try Folder.with { folder in
+            try TreeSetup.shell("mkdir -p in/urgent; cd in; \(before)", in: folder.path)
+            let trigger = PathTrigger(
+                paths: [folder["in/\(inner)"].pathBytes, folder["in"].pathBytes], events: .changed,
+                isRecursive: inner == "urgent")
+            try Rim.with {
+                PathSource($0, trigger, $1)
+            } then: { rim, _ in
+                try rim.waitUntilArmed()
+                try TreeSetup.shell(rename, in: folder["in"])
+                try folder.write("in/last", "")
+                let root = folder["in"].utf8.count + 1
+                func facts() -> [String] {
+                    rim.paths.map { "\($0.change) \(String(decoding: $0.path.dropFirst(root), as: UTF8.self))" }
+                }
+                try wait(for: "the last one") { facts().contains("written last") }
+                #expect(facts().filter { !$0.hasSuffix("last") }.sorted() == told)
+            }
+        }
+    }
 }

@@ -55,6 +55,13 @@ package struct RootIdentity: Hashable, Sendable {
     /// Nothing stands there.
     package static let missing = RootIdentity(device: 0, inode: 0, born: 0)
 
+    /// Whether it is the same folder, on a file system that was away meanwhile: numbers of devices are given anew then,
+    /// and those of files on some file systems.
+    package func isSameAfterMount(as other: RootIdentity) -> Bool {
+        guard born != 0, other.born != 0 else { return device == other.device }
+        return born == other.born && (inode == other.inode || device == other.device)
+    }
+
     /// Whether it stands on the same file system: under the same number, or it is the same folder under another one, as
     /// numbers are given anew at each boot.
     package func isOnSameFileSystem(as other: RootIdentity) -> Bool {

@@ -108,6 +108,8 @@ package struct FolderSnapshot: Sendable, Equatable {
     package var entries = StampTable()
     /// Symbolic links that stand for what they lead to.
     var links: Set<[UInt8]> = []
+    /// Entries that cannot be looked at, and why.
+    var hidden: [[UInt8]: SystemError] = [:]
 
     package init() {}
 
@@ -116,7 +118,8 @@ package struct FolderSnapshot: Sendable, Equatable {
     /// - Parameters:
     ///   - isGenerated: the kernel makes what is read there: entries only come and go.
     ///   - follows: symbolic links stand for what they lead to.
-    /// - Throws: where it cannot be known what stands there (no descriptor is free, no permission, a disk that fails).
+    /// - Throws: where it cannot be known what stands there (no descriptor is free, no permission, a disk that fails);
+    ///   an entry of which that is so by itself is hidden.
     package init(listing folder: [UInt8], isGenerated: Bool = false, follows: Bool = false) throws(SystemError) {
         let names: [FolderEntry]
         do throws(SystemError) {
@@ -127,7 +130,14 @@ package struct FolderSnapshot: Sendable, Equatable {
         for (number, entry) in names.enumerated() {
             if number & 1023 == 1023 { Lanes.goesOn() }
             let path = folder + (folder.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
-            guard var status = try Self.status(path) else { continue }
+            let found: FileStatus?
+            do throws(SystemError) {
+                found = try Self.status(path)
+            } catch {
+                hidden[entry.name] = error
+                continue
+            }
+            guard var status = found else { continue }
             if follows, status.kind == .symbolicLink {
                 links.insert(entry.name)
                 status = PathRoot.followed(status, path)
@@ -212,7 +222,9 @@ package struct FolderSnapshot: Sendable, Equatable {
                 found.append((name, .attributesChanged))
             }
         }
-        for (name, _) in entries where newer.entries[name] == nil { found.append((name, .disappeared)) }
+        for (name, _) in entries where newer.entries[name] == nil && newer.hidden[name] == nil {
+            found.append((name, .disappeared))
+        }
         return found.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     }
 }

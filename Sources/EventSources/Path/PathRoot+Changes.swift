@@ -39,7 +39,7 @@ extension PathRoot {
         // Of what stood there before, the difference stays.
         if found.difference == .appeared {
             snapshot.entries[name] = newer.entries[name]
-            tell(.created, name, isRecovered: true)
+            tell(.created, name, isRecovered: true, isComplete: false)
             snapshot.entries[name]?.isOpen = true
         }
         awaited.insert(name)
@@ -52,7 +52,7 @@ extension PathRoot {
     ) -> Bool {
         switch difference {
         case .appeared:
-            let isTold = tell(.created, name, isRecovered: true, isFolder: isFolder)
+            let isTold = tell(.created, name, isRecovered: true, isFolder: isFolder, isComplete: isFolder)
             let isNew = !events.contains(.created)
             return (!isFolder && tell(.written, name, isRecovered: true, isNew: isNew)) || isTold
         case .contentChanged:
@@ -123,7 +123,8 @@ extension PathRoot {
         if snapshot.entries[name]?.isRecovered == true { return }
         snapshot.entries[name]?.isOpen = status.kind == .regular
         if status.kind == .regular { newFiles.add(name) }
-        tell(.created, name, isFolder: status.kind == .folder)
+        let isComplete = ![.regular, .symbolicLink].contains(status.kind)
+        tell(.created, name, isFolder: status.kind == .folder, isComplete: isComplete)
         if status.kind == .symbolicLink { tell(.written, name, isNew: !events.contains(.created)) }
     }
 
@@ -264,11 +265,16 @@ extension PathRoot {
         return path.last == UInt8(ascii: "/") ? path + name : path + [UInt8(ascii: "/")] + name
     }
 
+    /// - Parameter isComplete: false: its content is still to be told. Whatever is recorded before, a comparison finds a
+    ///   difference.
     @discardableResult private func tell(
-        _ change: PathChange, _ name: [UInt8], isRecovered: Bool = false, isNew: Bool = false, isFolder: Bool = false
+        _ change: PathChange, _ name: [UInt8], isRecovered: Bool = false, isNew: Bool = false, isFolder: Bool = false,
+        isComplete: Bool = true
     ) -> Bool {
-        owner.tell(
+        var state = state(name)
+        if !isComplete { state?.size = -1 }
+        return owner.tell(
             PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered, isNew: isNew),
-            isFolder: isFolder, state: state(name))
+            isFolder: isFolder, state: state)
     }
 }

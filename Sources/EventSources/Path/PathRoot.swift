@@ -36,6 +36,8 @@ final class PathRoot: FolderObserver, WatchedPath {
     private(set) lazy var polling = RepeatingClock(hub) { [weak self] in self?.poll() }
     /// The look of the last listing.
     var look: PathLook?
+    /// Entries that it could not look at.
+    private var hidden: [[UInt8]: SystemError] = [:]
     /// Of the path itself, where it is a symbolic link, and of entries that are followed (`PathRoot+Links.swift`).
     var rootLink: LinkAnchors?
     var links: [[UInt8]: LinkAnchors] = [:]
@@ -159,7 +161,13 @@ final class PathRoot: FolderObserver, WatchedPath {
     var anchorName: [UInt8] { anchor?.name ?? [] }
     var limit: String? {
         let ofLinks = linkFailure.map { "where links lead is compared every \(owner.pollSpan): \($0.reason)" }
-        return silence ?? ofLinks ?? anchor?.limit
+        return silence ?? ofLinks ?? hiddenEntry ?? anchor?.limit
+    }
+    /// A sentence.
+    private var hiddenEntry: String? {
+        guard let (name, error) = hidden.min(by: { $0.key.lexicographicallyPrecedes($1.key) }) else { return nil }
+        let others = hidden.count > 1 ? " and \(hidden.count - 1) more" : ""
+        return "\(fullPath(name).printable)\(others) cannot be read: \(error.errno)"
     }
     var isListing: Bool { listing != nil }
     /// Whether it is not known yet what stands there, as far as the source waits for it to be armed.
@@ -330,6 +338,7 @@ final class PathRoot: FolderObserver, WatchedPath {
             return owner.failed(error)
         case .success(let listed) where !take(listed.look): break
         case .success(let listed) where hasBegun:
+            hidden = listed.newer.hidden
             if listed.isOfAnother { changeFileSystem(listed.look) }
             mounts.note(listed.look)
             followEntries(listed.newer.links)
@@ -339,7 +348,7 @@ final class PathRoot: FolderObserver, WatchedPath {
             goOnComparing()
         case .success(let listed):
             hasBegun = true
-            snapshot = listed.newer
+            (snapshot, hidden) = (listed.newer, listed.newer.hidden)
             mounts.note(listed.look)
             followEntries(listed.newer.links)
             hub.whenCaughtUp { [weak self] in self?.isSettled = true }

@@ -221,11 +221,12 @@ package final class PathSource: EventSource {
     @discardableResult func tell(_ fact: PathFact, isFolder: Bool = false, state: PathState? = nil) -> Bool {
         let told = filtered(fact)
         if let state, told != fact { noteUntold(fact, told, state) }
-        guard let told else { return false }
-        if isToldByAnother(told) {
+        guard let filtered = told else { return false }
+        guard let told = own(filtered) else {
             if let state { noteUntold(fact, nil, state) }
             return false
         }
+        if let state, told != filtered { noteUntold(filtered, told, state) }
         let isAsked = trigger.events.contains(PathEvents(told.change))
         let mayCount =
             switch told.change {
@@ -253,14 +254,34 @@ package final class PathSource: EventSource {
     /// Changes of watchd's own files are not told: telling writes to them.
     func isOwn(_ folder: [UInt8]) -> Bool { environment.ownFolders.contains(folder) }
 
-    /// A path before it in the list sees it as well.
+    /// What no path before it in the list tells; of a rename, its meaning at the end that they do not see.
+    private func own(_ fact: PathFact) -> PathFact? {
+        guard !ranks.isEmpty else { return fact }
+        guard let oldPath = fact.oldPath else { return isToldByAnother(fact) ? nil : fact }
+        let left = PathFact(.deleted, path: oldPath, root: fact.root, isFolder: fact.isFolder)
+        let come = PathFact(
+            fact.isFolder ? .created : .written, path: fact.path, root: fact.root, isNew: !fact.hasReplaced,
+            isFolder: fact.isFolder)
+        guard Set(pathsBefore(left)).isDisjoint(with: pathsBefore(come)) else { return nil }
+        switch (isToldByAnother(left), isToldByAnother(come)) {
+        case (false, false): return fact
+        case (false, true): return left
+        case (true, false): return come
+        case (true, true): return nil
+        }
+    }
+
     private func isToldByAnother(_ fact: PathFact) -> Bool {
-        guard !ranks.isEmpty, let rank = ranks[fact.root] else { return false }
+        pathsBefore(fact).contains { trigger.events(of: $0).contains(PathEvents(fact.change)) }
+    }
+
+    /// The paths before it in the list that see it as well.
+    private func pathsBefore(_ fact: PathFact) -> [[UInt8]] {
+        guard let rank = ranks[fact.root] else { return [] }
         // No folder tells of itself, but of its attributes.
         let own = fact.isFolder && fact.change != .attributes ? [] : [fact.path]
-        return (own + fact.path.foldersAbove).contains { other in
+        return (own + fact.path.foldersAbove).filter { other in
             ranks[other].map { $0 < rank } ?? false && trigger.reaches(fact.path, from: other)
-                && trigger.events(of: other).contains(PathEvents(fact.change))
                 && !(ignoring[other]?.ignores(anyOf: fact.path) ?? false)
         }
     }

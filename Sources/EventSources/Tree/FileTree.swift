@@ -65,9 +65,20 @@ package struct FileTree: Sendable {
         fileprivate var previous: ID = 0
         fileprivate var flags: UInt16 = 0
         fileprivate var generation: UInt16 = 0
-        fileprivate var permissions: UInt16 = 0
-        fileprivate var nameLength: UInt8 = 0
-        fileprivate var kind: UInt8 = 0
+        /// More than 255 bytes where a file system counts in characters.
+        fileprivate var nameLength: UInt16 = 0
+        /// Twelve bits of permissions, and the kind above.
+        private var mode: UInt16 = 0
+
+        fileprivate var permissions: UInt16 {
+            get { mode & 0xfff }
+            set { mode = mode & 0xf000 | newValue & 0xfff }
+        }
+
+        fileprivate var kind: UInt8 {
+            get { UInt8(mode >> 12) }
+            set { mode = UInt16(newValue) << 12 | mode & 0xfff }
+        }
 
         fileprivate(set) var firstChild: ID {
             get { ID(truncatingIfNeeded: word) }
@@ -77,6 +88,7 @@ package struct FileTree: Sendable {
 
     /// Holds the root, which has no name.
     static let holder: ID = 0
+    static let longestName = Int(UInt16.max)
     private static let pageBits = 10
 
     private var pages: [[Node]] = []
@@ -242,7 +254,7 @@ package struct FileTree: Sendable {
     /// - Parameter top: a folder above it, or itself: then the path is empty.
     func path(of id: ID, below top: ID) -> [UInt8] {
         // The node itself and what is above it, from below.
-        var (places, length, node): ([(start: UInt32, count: UInt8)], Int, ID) = ([], 0, id)
+        var (places, length, node): ([(start: UInt32, count: UInt16)], Int, ID) = ([], 0, id)
         while node != top, node != Self.holder {
             let (start, count, parent) = place(of: node)
             places.append((start, count))
@@ -259,7 +271,7 @@ package struct FileTree: Sendable {
         return path
     }
 
-    private func place(of id: ID) -> (start: UInt32, count: UInt8, parent: ID) {
+    private func place(of id: ID) -> (start: UInt32, count: UInt16, parent: ID) {
         pages[Int(id) >> Self.pageBits].withUnsafeBufferPointer { page in
             let node = page[Int(id) & (1 << Self.pageBits - 1)]
             return (node.nameStart, node.nameLength, node.parent)
@@ -316,14 +328,14 @@ package struct FileTree: Sendable {
 
     // MARK: Changing
 
-    /// - Precondition: nothing stands there by that name, which has at most 255 bytes.
+    /// - Precondition: nothing stands there by that name, which has at most `longestName` bytes.
     mutating func insert(_ name: [UInt8], into folder: ID, kind: FileStatus.Kind = .unknown) -> ID {
         count += 1
         if count > buckets.count { growBuckets() }
         let (id, start) = (allocate(), keep(name))
         var node = self[id]
         (node.kind, node.nameStart) = (Self.number(kind), start)
-        node.nameLength = UInt8(truncatingIfNeeded: name.count)
+        node.nameLength = UInt16(truncatingIfNeeded: name.count)
         self[id] = node
         if kind == .folder { folderCount += 1 }
         link(id, name, into: folder)
@@ -350,7 +362,7 @@ package struct FileTree: Sendable {
         unlink(id)
         staleNames += Int(self[id].nameLength)
         self[id].nameStart = keep(name)
-        self[id].nameLength = UInt8(truncatingIfNeeded: name.count)
+        self[id].nameLength = UInt16(truncatingIfNeeded: name.count)
         link(id, name, into: folder)
     }
 

@@ -20,7 +20,7 @@ struct HandledTree: Sendable {
     mutating func add(_ path: [UInt8], _ state: PathState) {
         let end = path.lastIndex(of: UInt8(ascii: "/"))
         let name = end.map { Array(path[($0 + 1)...]) } ?? path
-        guard state.kind != .nothing, path.isEmpty || (1...255).contains(name.count),
+        guard state.kind != .nothing, path.isEmpty || (1...FileTree.longestName).contains(name.count),
             let folder = path.isEmpty ? FileTree.holder : parent(end.map { path[..<$0] } ?? [])
         else { return }
         guard tree.isFolder(folder) else { return belowFiles.append((path, state.kind == .folder)) }
@@ -44,7 +44,7 @@ struct HandledTree: Sendable {
         if let lastFolder, lastFolder.path.elementsEqual(path) { return lastFolder.id }
         var folder = tree.root ?? unknownFolder([], in: FileTree.holder)
         for name in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) where !path.isEmpty {
-            guard (1...255).contains(name.count) else { return nil }
+            guard (1...FileTree.longestName).contains(name.count) else { return nil }
             folder = tree.child(of: folder, named: Array(name)) ?? unknownFolder(Array(name), in: folder)
             guard tree.isFolder(folder) else { return folder }
         }

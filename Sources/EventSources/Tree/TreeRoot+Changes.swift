@@ -29,8 +29,11 @@ extension TreeRoot {
         }
         if leavesToLook(event, in: folder, from: oldFolder) { return }
         if isSecondOfExchange(event, in: folder, from: oldFolder) { return }
+        if case .renamed(_, let oldName) = event.change, let oldFolder {
+            renamedOrIgnored(oldFolder, oldName, folder, name, isFolder: event.isFolder)
+            return pump()
+        }
         noteIgnoreFile(name, in: folder)
-        if case .renamed(_, let oldName) = event.change, let oldFolder { noteIgnoreFile(oldName, in: oldFolder) }
         switch event.change {
         case .created:
             // One look at it is enough, at its close.
@@ -41,11 +44,24 @@ extension TreeRoot {
         case .attributes: attributesReported(folder, name)
         case .deleted, .movedOut: left(folder, name, isFolder: event.isFolder)
         case .movedIn: came(folder, name, isFolder: event.isFolder)
-        case .renamed(_, let oldName):
-            if let oldFolder { renamed(oldFolder, oldName, folder, name, isFolder: event.isFolder) }
-        case .selfChanged, .overflowed: break
+        case .renamed, .selfChanged, .overflowed: break
         }
         pump()
+    }
+
+    /// An ignore file that is moved may leave out the folder that it came from, or the one it has come to.
+    private func renamedOrIgnored(
+        _ oldFolder: FileTree.ID, _ oldName: [UInt8], _ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool
+    ) {
+        let (oldPlace, place) = (tree.reference(oldFolder), tree.reference(folder))
+        noteIgnoreFile(name, in: folder)
+        if tree.id(oldPlace) != nil { noteIgnoreFile(oldName, in: oldFolder) }
+        switch (tree.id(oldPlace), tree.id(place)) {
+        case (let oldFolder?, let folder?): renamed(oldFolder, oldName, folder, name, isFolder: isFolder)
+        case (nil, let folder?): came(folder, name, isFolder: isFolder)
+        case (let oldFolder?, nil): left(oldFolder, oldName, isFolder: isFolder)
+        case (nil, nil): break
+        }
     }
 
     func watchEnded(_ watch: Int32, of folder: FileTree.ID, isUnmounted: Bool) {
@@ -83,6 +99,7 @@ extension TreeRoot {
             // The listing shows it already.
             guard status.kind == .regular || status.kind == .symbolicLink else { return }
             if !tree.has(.isDue, node) {
+                tree.set(.isDue, node)
                 if events.contains(.created) { tell(.created, node) } else { tree.set(.isNew, node) }
             }
             take(status, at: node, isRecovered: false)
@@ -183,6 +200,8 @@ extension TreeRoot {
         }
         if isRecovered { tree.set(.isRecovered, node) }
         if events.contains(.created), !isMoved {
+            // Its content is still to be told.
+            if status.kind == .regular || status.kind == .symbolicLink { tree.set(.isDue, node) }
             tell(.created, node, isRecovered: isRecovered)
         } else if isMoved || status.kind == .regular || status.kind == .symbolicLink {
             tree.set(.isNew, node)

@@ -87,7 +87,11 @@ extension TreeRoot {
             if next == 0, let ignoreFile = listing.ignoreFile, !isIgnoreFileTouched(folder) {
                 take(ignoreFile, of: folder, isListed: how.contains(.isDeep))
             }
-            if next == 0 { for child in tree.children(of: folder) { tree.clear(.isListed, child) } }
+            if next == 0 {
+                for child in tree.children(of: folder) { tree.clear(.isListed, child) }
+                // Not seen is not gone.
+                for (name, _) in listing.hidden { tree.child(of: folder, named: name).map { tree.set(.isListed, $0) } }
+            }
             // Of a folder that has its watch already, the names are touched.
             let gone = tree.watch(of: folder) == listing.watch ? [] : listing.watch.map(hub.namesGone) ?? []
             while next < entries.count {
@@ -99,6 +103,7 @@ extension TreeRoot {
             }
             takeLeft(folder, how)
             watch(folder, listing)
+            if let (name, error) = listing.hidden.first { cannotSee(folder, error, entry: name) }
         }
         return true
     }

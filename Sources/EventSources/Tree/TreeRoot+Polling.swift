@@ -5,13 +5,27 @@ import LinuxSystem
 ///
 /// A round looks at the root beside the core, and then scans: a file system that hangs holds up its source alone.
 extension TreeRoot {
+    /// Why a folder has no watch, or is not seen whole.
+    struct Blindness {
+        var error: SystemError
+        /// The entry that cannot be looked at; `nil`: it is the folder.
+        var entry: [UInt8]?
+
+        var leavesUnwatched: Bool { entry == nil && error.leavesUnwatched }
+    }
+
     /// Microseconds to the first look at folders that cannot be watched or read; later pauses double.
     static let firstPoll = 1_000_000
 
     /// Microseconds between two looks.
     var longestPoll: Int { owner.pollInterval }
 
-    func cannotSee(_ folder: FileTree.ID, _ error: SystemError) { blind[tree.reference(folder)] = error }
+    /// - Parameter entry: in the folder, which alone cannot be looked at.
+    func cannotSee(_ folder: FileTree.ID, _ error: SystemError, entry: [UInt8]? = nil) {
+        blind[tree.reference(folder)] = Blindness(error: error, entry: entry)
+        planPoll()
+    }
+
     func sees(_ folder: FileTree.ID) { if !blind.isEmpty { blind[tree.reference(folder)] = nil } }
 
     /// The part of it without a watch, or unread: a sentence.
@@ -20,9 +34,9 @@ extension TreeRoot {
             return
                 "what becomes of \(path.printable) itself is compared every \(owner.pollSpan): \(anchorFailure.reason)"
         }
-        guard let (reference, error) = blind.min(by: { $0.key.id < $1.key.id }) else { return nil }
-        let place = self.place(reference, of: blind.count)
-        return error.leavesUnwatched
+        guard let (reference, blindness) = blind.min(by: { $0.key.id < $1.key.id }) else { return nil }
+        let (place, error) = (self.place(reference, blindness.entry, of: blind.count), blindness.error)
+        return blindness.leavesUnwatched
             ? "\(place) compared every \(owner.pollSpan): \(error.reason)"
             : "\(place) cannot be read, tried again every \(owner.pollSpan): \(error.errno)"
     }
@@ -34,9 +48,9 @@ extension TreeRoot {
         return "\(place) compared every \(owner.pollSpan): on \(name) the kernel does not tell of every change"
     }
 
-    private func place(_ reference: FileTree.Reference, of count: Int) -> String {
+    private func place(_ reference: FileTree.Reference, _ entry: [UInt8]? = nil, of count: Int) -> String {
         let others = count > 1 ? " and \(count - 1) more" : ""
-        return (tree.id(reference).map { fullPath($0).printable } ?? path.printable) + others
+        return (tree.id(reference).map { joined(fullPath($0), entry ?? []) } ?? path).printable + others
     }
 
     /// Only the topmost folder of a file system is kept.

@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 import WatchFile
 
@@ -66,7 +67,7 @@ extension TreeRoot {
 
     func take(root status: FileStatus?) {
         guard let status else { return rootIsMissing() }
-        changeDevice(status)
+        changeFileSystem(status)
         guard let root = tree.root else {
             isRootNews = true
             // Another file in the place of the one that is waited for is no news.
@@ -100,12 +101,13 @@ extension TreeRoot {
         removeTree(root, isRecovered: true)
     }
 
-    private func changeDevice(_ status: FileStatus) {
-        defer { (device, isUnmounted) = (status.device, false) }
-        guard let device else { return }
-        if device != status.device { setAside() }
+    private func changeFileSystem(_ status: FileStatus) {
+        let now = RootIdentity(path, status)
+        defer { (standing, isUnmounted) = (now, false) }
+        guard let standing else { return }
+        if standing.device != now.device || isUnmounted && !standing.isSameAfterMount(as: now) { setAside() }
         // The former root is back.
-        guard tree.root == nil, let known = aside, known.device == status.device else { return }
+        guard tree.root == nil, let known = aside, known.root.isSameAfterMount(as: now) else { return }
         replaceTree(with: known.tree)
         (aside, isTreeRecorded) = (nil, known.isRecorded)
         if let root = tree.root { enqueue(root, [.isDeep, .isCompared]) }
@@ -113,14 +115,14 @@ extension TreeRoot {
 
     /// The one that is recorded is kept, whatever comes in its place.
     private func setAside() {
-        guard let device, let root = tree.root else { return }
+        guard let standing, let root = tree.root else { return }
         var known = tree
         for id in [root] + known.below(root) {
             known.clear(.scan, id)
             known.setWatch(0, of: id)
         }
         replaceTree(with: FileTree())
-        if aside?.isRecorded != true { aside = (device, known, isTreeRecorded) }
+        if aside?.isRecorded != true { aside = (standing, known, isTreeRecorded) }
         isTreeRecorded = false
     }
 }

@@ -67,9 +67,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// Told when all folders are watched, or something comes to one of the paths.
     var departed = GonePaths()
     var exists = false
-    /// That the root is on; and what was known of another one, which something is mounted over now.
-    var device: UInt64?
-    var aside: (device: UInt64, tree: FileTree, isRecorded: Bool)?
+    /// The root as it stands; and what was known of another one, which something is mounted over now.
+    var standing: RootIdentity?
+    var aside: (root: RootIdentity, tree: FileTree, isRecorded: Bool)?
     /// The number of the tree: what was found for another one does not count.
     var treeNumber = 0
     var isUnmounted = false
@@ -98,7 +98,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var dirty: Set<FileTree.Reference> = []
     var isRootDirty = false
     /// Folders that cannot be watched, or read.
-    var blind: [FileTree.Reference: SystemError] = [:]
+    var blind: [FileTree.Reference: Blindness] = [:]
     /// Folders of file systems, by name, where the kernel does not tell of every change.
     var silent: [FileTree.Reference: String] = [:]
     var pollDelay = TreeRoot.firstPoll
@@ -173,7 +173,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     }
 
     var limit: String? { trouble ?? silence ?? ignoreTrouble ?? linkTrouble ?? anchor?.limit }
-    var blindness: SystemError? { anchorFailure ?? blind.values.first { $0.leavesUnwatched } }
+    var blindness: SystemError? { anchorFailure ?? blind.values.first { $0.leavesUnwatched }?.error }
 
     var mask: InotifyMask {
         var mask: InotifyMask = [.created, .deleted, .movedFrom, .movedTo, .closedAfterWriting]

@@ -51,6 +51,8 @@ struct TreeScan: Sendable {
         var fileSystem: FileSystemType?
         /// `nil`: there is no `IgnoreFile=`.
         var ignoreFile: IgnoreReading?
+        /// Entries that cannot be looked at (another user's FUSE mount, a server that is gone), and why.
+        var hidden: [(name: [UInt8], error: SystemError)] = []
     }
 
     /// Entries after which a scan comes back: what is taken in at once, and kept in memory until then.
@@ -117,7 +119,7 @@ struct TreeScan: Sendable {
                 guard status.inode == task.inode else { return }
                 watch(folder, &listing)
                 listing.fileSystem = fileSystem(of: folder, on: status.device, &known)
-                let entries = try entries(of: folder, task.path)
+                let entries = try entries(of: folder, task.path, &listing.hidden)
                 // Without a watch nothing tells that it was moved meanwhile.
                 guard inotify != nil || stands(task) else { return }
                 listing.ignoreFile = ignoring.map { IgnoreReading($0.name, in: folder) }
@@ -153,7 +155,9 @@ struct TreeScan: Sendable {
         }
     }
 
-    private func entries(of folder: Int32, _ path: [UInt8]) throws(SystemError) -> [Entry] {
+    private func entries(
+        of folder: Int32, _ path: [UInt8], _ hidden: inout [(name: [UInt8], error: SystemError)]
+    ) throws(SystemError) -> [Entry] {
         var (entries, way) = ([Entry](), LinkWay?.none)
         for (number, entry) in try Linux.readFolder(folder, of: path).enumerated() {
             if number & 1023 == 1023 { Lanes.goesOn() }
@@ -162,8 +166,9 @@ struct TreeScan: Sendable {
                 let link = look(at: own, entry.name, path, &way)
                 let status = link?.status ?? own
                 entries.append(Entry(name: entry.name, status: status, isFresh: status.isFresh, link: link))
-            } catch  where error.isOfNothing {
+            } catch {
                 // One that has gone by now is reported.
+                if !error.isOfNothing { hidden.append((entry.name, error)) }
             }
         }
         // The store takes in names in their order several times faster than in any other.
