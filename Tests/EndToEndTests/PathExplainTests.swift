@@ -51,6 +51,41 @@ import Varlink
         }
     }
 
+    @Test func whatSettlesAndWhatStandsBehindALinkIsSaid() throws {
+        let text = """
+            [Path slow]
+            Path=@/in
+            Recursive=yes
+            SettleSec=1h
+            MaxSettleSec=2h
+            Log=%p
+            Key=%p
+
+            """
+        let links = "mkdir -p in/d out; ln -s ../out in/l"
+        try Watchd.run(
+            text,
+            prepare: { folder in
+                let made = try Program.run(["sh", "-ec", links], folder: folder.path)
+                #expect(made.code == 0)
+            }
+        ) { watchd in
+            try wait(for: "it to be armed") { try watchd.source("path/slow").state == .armed }
+            func steps(_ path: String) throws -> [String] {
+                try watchd.call(Explain.self, .init(path: watchd.folder[path])).steps.map { "\($0.code) \($0.sentence)" }
+            }
+            try watchd.folder.write("in/f", "x")
+            try wait(for: "it to be told") { try steps("in/f").contains { $0.hasPrefix("told") } }
+            let settling = try steps("in/f")
+            #expect(settling.contains { $0.hasPrefix("settle ") && $0.contains("more") }, "\(settling)")
+            let behind = try steps("in/l/f")
+            let sentence = "unseen path/slow: Path=\(watchd.folder["in"]) does not see it: without FollowSymlinks=yes "
+            #expect(behind == [sentence + "\(watchd.folder["in/l"]) is not followed"])
+            let link = try steps("in/l")
+            #expect(link.first?.hasPrefix("seen") == true, "\(link)")
+        }
+    }
+
     @Test func aConditionIsAboutItsPaths() throws {
         let text = """
             [Path flag]

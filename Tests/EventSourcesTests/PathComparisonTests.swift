@@ -157,6 +157,13 @@ import WatchFile
         }
     }
 
+    @Test func thoseOfTheFolderItselfAreOfItsPath() throws {
+        try with { setup in
+            try Linux.chmod(setup.folder["in"], 0o750)
+            try wait(for: "the change, not \(setup.told)") { setup.told == ["attributes in"] }
+        }
+    }
+
     @Test func attributesAreToldOnce() throws {
         try with { setup in
             try Linux.chmod(setup.folder["in/old"], 0o600)

@@ -1,12 +1,13 @@
 import Dispatch
 import Engine
 import EventSources
+import ProgramKit
 import Testing
 
 @testable import Handlers
 
 /// Places for descriptors in the service manager's store.
-@Suite("Long runs") struct LongRunsTests {
+@Suite("Long runs", .ownThread) struct LongRunsTests {
     private func run(_ number: Int) -> RunID { RunID(operation: UInt64(number), attempt: 1) }
 
     @Test func aPlaceIsGivenToOneThatStillRuns() {

@@ -35,11 +35,13 @@ extension Engine {
         return explanations { $0.handler == handler } + (now.isEmpty ? [nothing] : now)
     }
 
-    /// The decisions about events, and the outcomes of the operations that they are in.
+    /// The decisions about events, and the outcomes of the operations that they are in, or how those stand.
     package func explain(events ids: Set<UInt64>) -> [Explanation] {
         if ids.isEmpty { return [] }
         let carrying = Set(trail.steps { ids.contains($0.event) && $0.operation != 0 }.map(\.operation))
+        let live = carrying.sorted().compactMap { operations.ref(id: $0) }.prefix(Self.explainLimit)
         return explanations { ids.contains($0.event) || $0.event == 0 && carrying.contains($0.operation) }
+            + live.flatMap { Array(present($0).prefix(1)) }
     }
 
     /// Operations named in the explanation of a queue or a handler.

@@ -242,7 +242,7 @@ package final class PathProbes {
 
 extension [UInt8] {
     /// The folders that it leads through, from the outermost on.
-    var foldersAbove: [[UInt8]] {
+    package var foldersAbove: [[UInt8]] {
         let slash = UInt8(ascii: "/")
         return count < 2 ? [] : [[slash]] + indices.dropFirst().filter { self[$0] == slash }.map { Array(self[..<$0]) }
     }

@@ -261,7 +261,7 @@ extension PathRoot {
     func fullPath(_ name: [UInt8]) -> [UInt8] { Self.fullPath(name, below: path, isFolder: isFolder) }
 
     static func fullPath(_ name: [UInt8], below path: [UInt8], isFolder: Bool) -> [UInt8] {
-        guard isFolder else { return path }
+        guard isFolder, !name.isEmpty else { return path }
         return path.last == UInt8(ascii: "/") ? path + name : path + [UInt8(ascii: "/")] + name
     }
 

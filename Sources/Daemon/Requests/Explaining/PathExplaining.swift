@@ -9,18 +9,20 @@ import WatchFile
 /// which sources see it, and why others above it do not.
 extension Runtime {
     func explain(path: [UInt8], _ done: @escaping ([Explanation]) -> Void) {
-        let steps = explain(path: path)
-        guard isToldWhenWritten(path) else { return done(steps) }
-        lookForWriters(of: path) { done(steps + $0) }
+        lookBeside(at: path) { [unowned self] look in
+            let writers = look.writers.map { Explanation(code: .open, sentence: $0) }
+            done(explain(path: path, look.links) + [writers].compactMap(\.self))
+        }
     }
 
-    private func explain(path: [UInt8]) -> [Explanation] {
+    /// - Parameter links: the symbolic links above it.
+    private func explain(path: [UInt8], _ links: [[UInt8]]) -> [Explanation] {
         let told = follow.events(ofPath: path)
         let became = engine.explain(events: Set(told.map(\.event.id)))
         let past = (told.map { Self.explanation($0) } + became).enumerated()
-            // At one time, an event stands before the operations that it made.
-            .sorted { ($0.element.time ?? 0, $0.offset) < ($1.element.time ?? 0, $1.offset) }
-        return past.map(\.element) + sights(of: path)
+            // At one time, an event stands before the operations that it made; what is now comes last.
+            .sorted { ($0.element.time ?? .max, $0.offset) < ($1.element.time ?? .max, $1.offset) }
+        return past.map(\.element) + sights(of: path, links)
     }
 
     /// Without empty components, `.`, and a slash at the end; `..` goes up, as the shell has it.
@@ -41,11 +43,11 @@ extension Runtime {
 
     // MARK: Which sources see it
 
-    private func sights(of path: [UInt8]) -> [Explanation] {
+    private func sights(of path: [UInt8], _ links: [[UInt8]]) -> [Explanation] {
         if ownPaths.contains(where: { path.isAtOrBelow($0) }) {
             return [Explanation(code: .unseen, sentence: "watchd itself writes here, and no source is told of that")]
         }
-        let steps = engine.sourceViews.filter(\.isListed).flatMap { sight(of: path, $0) }
+        let steps = engine.sourceViews.filter(\.isListed).flatMap { sight(of: path, links, $0) }
         if !steps.isEmpty { return steps }
         let below = engine.sourceViews.filter(\.isListed).compactMap { view -> Explanation? in
             guard case .path(let trigger) = view.definition.trigger,
@@ -58,7 +60,7 @@ extension Runtime {
             ? [Explanation(code: .unseen, sentence: "no Path= is this path or a folder above it")] : below
     }
 
-    private func sight(of path: [UInt8], _ view: SourceView) -> [Explanation] {
+    private func sight(of path: [UInt8], _ links: [[UInt8]], _ view: SourceView) -> [Explanation] {
         guard case .path(let trigger) = view.definition.trigger else { return [] }
         let section = view.id.description
         if let condition = trigger.levels?.conditions.first(where: { $0.isAbout(path) }) {
@@ -72,6 +74,12 @@ extension Runtime {
             switch sight {
             case .seen(let root) where ignored(path, root, view.id) != nil:
                 (.ignored, ignored(path, root, view.id) ?? "")
+            case .seen(let root) where hidingLink(links, below: root, trigger) != nil:
+                (
+                    .unseen,
+                    "Path=\(trigger.text(of: root)) does not see it: without FollowSymlinks=yes "
+                        + "\(hidingLink(links, below: root, trigger)?.printable ?? "") is not followed"
+                )
             case .seen(let root):
                 (.seen, "Path=\(trigger.text(of: root)) sees it: \(purpose)")
             case .tooDeep(let root):
@@ -89,6 +97,11 @@ extension Runtime {
         guard code == .seen else { return [step] }
         // How it stands is of interest only where something would be told.
         return [step] + standing(of: view)
+    }
+
+    /// A symbolic link on the way to it that is not followed; the path of the source itself may be one.
+    private func hidingLink(_ links: [[UInt8]], below root: [UInt8], _ trigger: PathTrigger) -> [UInt8]? {
+        trigger.followsLinks ? nil : links.first { $0 != root && $0.isAtOrBelow(root) }
     }
 
     private func standing(of view: SourceView) -> [Explanation] { suspended(view.id) + [standing(view)] }

@@ -3,10 +3,17 @@ import EventSources
 import LinuxSystem
 import WatchFile
 
-/// `Explain` of a path: whether somebody still writes the file, of which no source is told before it is closed.
+/// What stands at a path that is explained, and above it, as a lane has seen it: the file system may hang.
+struct PathLookBeside: Sendable {
+    /// The symbolic links among the folders above it, the outermost first.
+    var links: [[UInt8]] = []
+    /// Who has the file open for writing, of which no source is told before it is closed: a sentence.
+    var writers: String?
+}
+
 extension Runtime {
     /// A source that sees it is told when it is written.
-    func isToldWhenWritten(_ path: [UInt8]) -> Bool {
+    private func isToldWhenWritten(_ path: [UInt8]) -> Bool {
         engine.sourceViews.contains { view in
             guard view.isListed, case .path(let trigger) = view.definition.trigger,
                 trigger.events.contains(.written), case .seen? = trigger.sight(of: path)
@@ -19,24 +26,28 @@ extension Runtime {
     private static let patience: Int64 = 2_000_000
 
     /// Calls `done` once, on the core.
-    func lookForWriters(of path: [UInt8], _ done: @escaping ([Explanation]) -> Void) {
-        let answer = QueueBound(OnlyOnce(done), to: core)
-        core.after(Int(Self.patience)) { answer.value.give([]) }
-        slow.submit("a look at who writes a file") { [core] in
-            let writers = FileWriters(path, until: Linux.now(.monotonic) + Self.patience / 2)
-            core.async { answer.value.give(writers.sentence.map { [Explanation(code: .open, sentence: $0)] } ?? []) }
+    func lookBeside(at path: [UInt8], _ done: @escaping (PathLookBeside) -> Void) {
+        let (answer, looksForWriters) = (QueueBound(OnlyOnce(done), to: core), isToldWhenWritten(path))
+        core.after(Int(Self.patience)) { answer.value.give(PathLookBeside()) }
+        slow.submit("a look at a path that is explained") { [core] in
+            var look = PathLookBeside()
+            look.links = path.foldersAbove.filter { (try? Linux.lstat($0))?.kind == .symbolicLink }
+            if looksForWriters {
+                look.writers = FileWriters(path, until: Linux.now(.monotonic) + Self.patience / 2).sentence
+            }
+            core.async { [look] in answer.value.give(look) }
         }
     }
 }
 
 /// Somebody who waits for one answer.
 private final class OnlyOnce {
-    private var done: (([Explanation]) -> Void)?
+    private var done: ((PathLookBeside) -> Void)?
 
-    init(_ done: @escaping ([Explanation]) -> Void) { self.done = done }
+    init(_ done: @escaping (PathLookBeside) -> Void) { self.done = done }
 
-    func give(_ steps: [Explanation]) {
-        done?(steps)
+    func give(_ look: PathLookBeside) {
+        done?(look)
         done = nil
     }
 }
