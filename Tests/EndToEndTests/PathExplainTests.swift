@@ -72,7 +72,8 @@ import Varlink
         ) { watchd in
             try wait(for: "it to be armed") { try watchd.source("path/slow").state == .armed }
             func steps(_ path: String) throws -> [String] {
-                try watchd.call(Explain.self, .init(path: watchd.folder[path])).steps.map { "\($0.code) \($0.sentence)" }
+                let steps = try watchd.call(Explain.self, .init(path: watchd.folder[path])).steps
+                return steps.map { "\($0.code) \($0.sentence)" }
             }
             try watchd.folder.write("in/f", "x")
             try wait(for: "it to be told") { try steps("in/f").contains { $0.hasPrefix("told") } }

@@ -283,7 +283,7 @@ struct GroupTests {
         let holder = CommandFact.Holder(process: 4711, started: 17)
         let tickets = [holder, nil].map { holder in
             let token = fixture.command(.enterGroup(name: "g", for: holder))
-            if case .ticket(let ticket) = fixture.reply(token) { return ticket } else { return 0 }
+            return if case .ticket(let ticket) = fixture.reply(token) { ticket } else { 0 as UInt64 }
         }
         let state = DurableTests.state(fixture.writes, ended: fixture.ended)
         #expect(state.tickets == [Self.group: [GroupTicket(number: tickets[0], holder: holder)]])

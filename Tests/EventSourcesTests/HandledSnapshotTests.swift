@@ -396,7 +396,8 @@ import WatchFile
             func expectBoth(_ name: String, _ life: HandledLife) throws {
                 func sizes() -> [String] {
                     life.rim.inputs.compactMap { input in
-                        guard case .change(_, let fact, let state) = input, fact.path == setup.folder["in/\(name)"].pathBytes
+                        guard case .change(_, let fact, let state) = input,
+                            fact.path == setup.folder["in/\(name)"].pathBytes
                         else { return nil }
                         return "\(fact.change) \(state.size)"
                     }

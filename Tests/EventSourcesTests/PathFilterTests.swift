@@ -64,7 +64,10 @@ import WatchFile
             ("urgent", "echo > x", "mv x urgent/x", ["deleted x", "written urgent/x"]),
             ("urgent", "echo > urgent/x", "mv urgent/x x", ["deleted urgent/x", "written x"]),
             ("urgent", "echo > urgent/x", "mv urgent/x urgent/y", ["renamed urgent/y"]),
-            ("app.conf", "echo > app.tmp; echo > app.conf", "mv app.tmp app.conf", ["deleted app.tmp", "written app.conf"]),
+            (
+                "app.conf", "echo > app.tmp; echo > app.conf", "mv app.tmp app.conf",
+                ["deleted app.tmp", "written app.conf"]
+            ),
         ])
     func aRenameAcrossPathsIsToldAtBothEnds(inner: String, before: String, rename: String, told: [String]) throws {
         try Folder.with { folder in

@@ -13,7 +13,8 @@ struct RunningProcesses {
             forget(run)
             runs[process] = run
             processes[run] = process
-        case .runEnded(let run, _, _, _), .runSkipped(let run, _, _), .runGivenUp(let run, _), .runNotStarted(let run, _):
+        case .runEnded(let run, _, _, _), .runSkipped(let run, _, _), .runGivenUp(let run, _),
+            .runNotStarted(let run, _):
             forget(run)
         default: break
         }

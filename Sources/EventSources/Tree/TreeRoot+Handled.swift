@@ -196,11 +196,11 @@ extension TreeRoot: RecordedPath {
 
     /// The same of a rename.
     func noteUntoldRename(of id: FileTree.ID, from oldPath: [UInt8]) {
-        guard let state = state(of: id) else { return }
+        guard let state = state(of: id), let store = owner.snapshots else { return }
         let moments = [(oldPath, .nothing), (fullPath(id), state)].map { path, state in
             PathMoment(root: self.path, path: path, state: state)
         }
-        owner.handled?.note(owner.id, moments.filter { !(owner.snapshots?.isBeingHandled($0.path, of: owner.id) ?? true) })
+        owner.handled?.note(owner.id, moments.filter { !store.isBeingHandled($0.path, of: owner.id) })
     }
 
     /// Every folder is watched; everything that is known is told, or on its way.
