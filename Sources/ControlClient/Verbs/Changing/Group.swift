@@ -10,8 +10,9 @@ extension Verb {
         names: .groups,
         changes: true, summary: "be in a group until a process ends, a ticket is given back, or while a command runs",
         notes: [
-            "A ticket that “enter” prints lasts until “leave”, or until the process of --pid ends. Without --pid that is the",
-            "parent of watchctl, which in $(…), a pipe or a script may end at once: say --pid $$ for the shell itself.",
+            "A ticket that “enter” prints lasts until “leave”, or until the process of --pid ends, over restarts of watchd too.",
+            "Without --pid that is the parent of watchctl, which in $(…), a pipe or a script may end at once: say --pid $$",
+            "for the shell itself.",
             "“run” ends with the status of its command: 127 if that is not found, 126 if it cannot be run.",
         ]
     ) { (invocation, session) throws(Failure) in
