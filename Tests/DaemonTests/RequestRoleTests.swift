@@ -23,6 +23,15 @@ import Varlink
         OnStartupSec=1h
         Handler=h
 
+        [Path polled]
+        Path=/proc/sys/\(secret)
+        Poll=yes
+        Handler=h
+
+        [Custom held]
+        Exec=/bin/true
+        HoldUntil=path:/\(secret)/there
+
         [Semaphore gpu]
         Value=1
 
@@ -66,6 +75,9 @@ import Varlink
             let payload = JSONValue.object(["word": .string(Self.secret)])
             let emit: [String: JSONValue] = ["name": .string("poke"), "payload": payload, "wait": .bool(true)]
             #expect(try asked.ask(Emit.fullName, .object(emit)).error == nil)
+            #expect(try asked.ask(Run.fullName, .object(["name": .string("held")])).error == nil)
+            let waiting = try asked.call(ListOperations.self, .init()).operations.first { $0.waitReason == "condition" }
+            let held = try #require(waiting?.id, "it waits")
             let run = try asked.call(ListHistory.self, .init()).operations.first
             let id = try #require(run?.id, "it has run")
             let questions: [(String, [String: JSONValue])] = [
@@ -75,7 +87,8 @@ import Varlink
                 (ListNames.fullName, ["kind": .string("names")]), (GetOperation.fullName, ["id": .int(Int64(id))]),
                 (Explain.fullName, ["id": .int(Int64(id))]), (Explain.fullName, ["name": .string("uploads")]),
                 (Explain.fullName, ["name": .string("handler/h")]), (Explain.fullName, ["name": .string("poke")]),
-                (GetOutput.fullName, ["id": .int(Int64(id))]),
+                (GetOutput.fullName, ["id": .int(Int64(id))]), (Explain.fullName, ["id": .int(Int64(held))]),
+                (GetOperation.fullName, ["id": .int(Int64(held))]), (Explain.fullName, ["name": .string("polled")]),
                 (Explain.fullName, ["path": .string("/\(Self.secret)/x")]),
             ]
             var isTold = false

@@ -144,6 +144,50 @@ import Varlink
         }
     }
 
+    /// Between two answers it is in no epoll set.
+    @Test func aClientThatHasClosedOneHalfAndGoesWhileItWaitsIsForgotten() throws {
+        try Watchd.run("[Queue q]\nSuspended=yes\n[Custom poke]\nLog=poked\nQueue=q\n") { watchd in
+            try watchd.emit("poke")
+            for _ in 0..<3 {
+                let client = try RawConnection(watchd.socket)
+                for _ in 0..<3 { try client.send(message: #"{"method":"io.watchd.Manager.GetStatus"}"#) }
+                try client.send(
+                    message: #"{"method":"io.watchd.Manager.Wait","parameters":{"name":"queue/q"},"more":true}"#)
+                client.endOfInput()
+                var answers = 0
+                while answers < 3 { answers += try client.receive().count { $0 == 0 } }
+            }
+            try wait(for: "the connections to be closed") { Self.sockets(watchd.processID) <= 2 }
+        }
+    }
+
+    /// A handler that has had the socket waits for its next client.
+    @Test(arguments: ["ListenStream=@/other", ""])
+    func aSocketThatAHandlerHasIsClosedWithoutAWait(instead: String) throws {
+        let text = """
+            [Descriptor ready]
+            ListenStream=@/listener
+            Framing=ready
+            Exec=/bin/sh -c 'echo began >>@/began; until [ -e @/go ]; do [ -e @/watch ] || exit 1; sleep 0.02; done'
+            StandardOutput=null
+            [Custom poke]
+            Log=poked
+            """
+        try Watchd.run(text) { watchd in
+            let connect = "import socket,sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+            let client = try Program.run(["python3", "-c", connect, watchd.folder["listener"]])
+            #expect(client.code == 0)
+            try wait(for: "it to run") { !watchd.folder.lines("began").isEmpty }
+            let poke = "[Custom poke]\nLog=poked\n"
+            let other = text.replacing("ListenStream=@/listener", with: instead)
+            try Watchd.write(instead.isEmpty ? poke : other, to: watchd.folder)
+            #expect(try watchd.control("reload").code == 0)
+            try watchd.emit("poke")
+            try watchd.waitForLog("poked")
+            try watchd.folder.write("go", "")
+        }
+    }
+
     @Test func aRunThatWaitsForDescriptorsEndsWithItsCancelAndHoldsNone() throws {
         let text = """
             [Custom poke]

@@ -121,7 +121,11 @@ import WatchFile
             let said = try Program.run(["bash", "-c", script, "bash", code], environment: variables(run))
             let pid = try #require(Int32(said.text.dropLast()))
             defer { try? Linux.kill(group: pid, signal: 9) }
-            try wait(for: "it to sleep so") { Linux.place(of: pid)?.isStuck == true }
+            // Before it has a child it may wait for the disk that it is read from.
+            try wait(for: "it to sleep so") {
+                let children = try Linux.readFile("/proc/\(pid)/task/\(pid)/children")
+                return !children.isEmpty && Linux.place(of: pid)?.isStuck == true
+            }
             try body(pid, folder["gate"])
         }
     }
@@ -271,6 +275,12 @@ import WatchFile
             let started = Linux.now(.realtime)
             try orphan.stopParent()
             orphan.closeOutput()
+            // A program that another test starts may have it until it executes.
+            try wait(for: "nobody to read it") {
+                try Linux.open("/proc/\(orphan.pid)/fd/1", [.writing, .nonBlocking]).use {
+                    try Linux.poll($0, [], timeout: 0).contains(.error)
+                }
+            }
             try folder.append("gate", "\n")
             try wait(for: "its end") { Linux.place(of: orphan.pid)?.isZombie == true }
             rim.adopt(request(orphan.run, pid: orphan.pid, started: started))

@@ -177,6 +177,22 @@ import Testing
         }
     }
 
+    /// A retry is not lost because its record was forgotten.
+    @Test func aFailureStaysSettledWhenTheRetryIsForgotten() throws {
+        try Folder.with { folder in
+            let store = try Store.open(folder)
+            var failed = record(1)
+            failed.result = "failed"
+            try store.commit([.record(failed), .settle(id: 1, by: 2)])
+            #expect(try HistoryReader.open(folder).unfinishedRetries().map(\.failed) == [1], "it has not ended")
+            try store.commit((2...30).map { .record(record(UInt64($0))) })
+            while try store.trim(HistoryLimits(records: 5, age: .max), now: 0) {}
+            let reader = try HistoryReader.open(folder)
+            #expect(try reader.record(1) != nil && reader.record(2) == nil)
+            #expect(try reader.unfinishedRetries().isEmpty)
+        }
+    }
+
     @Test func ofOutputTheEndIsKept() throws {
         try Folder.with { folder in
             let store = try Store.open(folder)

@@ -158,7 +158,7 @@ final class ControlConnection {
         if stream != nil { wanted.insert(.peerHangUp) }
         // A hang-up is reported without being asked for, as long as the socket is in the set.
         let mustStay = isAwaited && !isPeerGone
-        guard wanted != events || (wanted.isEmpty && !mustStay && token != nil) else { return }
+        guard wanted != events || (wanted.isEmpty && mustStay == (token == nil)) else { return }
         events = wanted
         do throws(SystemError) {
             if wanted.isEmpty, !mustStay {

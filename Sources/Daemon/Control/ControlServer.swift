@@ -68,7 +68,7 @@ final class Acceptor {
     /// Of the administrators. Asked once, for the first client whose rights depend on it: the answer may come over the
     /// network, and the libraries of the name service stay in memory.
     private lazy var group = try? Linux.groupID(named: "watchd")
-    private var isRefusalTold = false
+    private var refusals = Complaints()
     private var complaints = Complaints()
     private var closing: (() -> Void)?
     private var bound: QueueBound<Acceptor> { QueueBound(self, to: context) }
@@ -91,7 +91,7 @@ final class Acceptor {
 
     private func listen() throws(SystemError) {
         guard token == nil, closing == nil else { return }
-        token = try epoll?.add(listener, .readable) { [unowned self] _ in acceptAll() }
+        token = try epoll?.add(listener, .readable) { [unowned self] _ in acceptAll(atMost: Self.acceptedInTurn) }
     }
 
     func listen(on new: Int32) {
@@ -103,14 +103,20 @@ final class Acceptor {
         do throws(SystemError) { try listen() } catch { pause(error) }
     }
 
-    private func acceptAll() {
+    private func acceptAll(atMost limit: Int = .max) {
         do throws(SystemError) {
-            while let socket = try accept() { take(socket) }
+            for _ in 0..<limit {
+                guard let socket = try accept() else { break }
+                take(socket)
+            }
             isPaused = false
         } catch {
             pause(error)
         }
     }
+
+    /// The others come in the next turn: those that are let in already are not to wait for them.
+    private static let acceptedInTurn = 64
 
     /// A connection, or `nil` when none waits. EMFILE: there is nothing left.
     private func accept() throws(SystemError) -> FileDescriptor? {
@@ -153,7 +159,6 @@ final class Acceptor {
             misbehaved: { [unowned self] in complain(of: peer, $0) }
         ) { [unowned self] in
             connections[number] = nil
-            if connections.count < ControlServer.connectionLimit / 2 { isRefusalTold = false }
             reserve.refill()
             closeIfIdle()
         }
@@ -168,12 +173,11 @@ final class Acceptor {
             "a client (\(peer.name), process \(peer.processID)) of the control socket is cut off: \(reason)\(others)")
     }
 
-    /// Told once, until half of the connections are free again.
     private func noteRefusal() {
-        guard closing == nil, !isRefusalTold else { return }
-        isRefusalTold = true
+        guard closing == nil, let untold = refusals.next(at: Linux.now(.monotonic)) else { return }
+        let others = untold == 0 ? "" : "; \(counted(untold, "other")) before it, too"
         let most = "at most \(ControlServer.connectionLimit), \(ControlServer.connectionsPerUser) of one user"
-        logger.log(.warning, "a client was refused: \(connections.count) connections are open (\(most))")
+        logger.log(.warning, "a client was refused: \(connections.count) connections are open (\(most))\(others)")
     }
 
     private func mayConnect(_ peer: Peer) -> Bool {

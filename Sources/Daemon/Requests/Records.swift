@@ -92,6 +92,13 @@ extension OperationSummary.State {
     }
 }
 
+extension OperationView {
+    /// `HoldUntil=` may name a path.
+    fileprivate func waitingFor(_ role: Peer.Role) -> String? {
+        role == .administrator || waitReason != .condition ? waitingFor : waitReason?.rawValue
+    }
+}
+
 extension OperationSummary {
     init(_ view: OperationView, _ role: Peer.Role) {
         let role = role.over(view.handler, view.events)
@@ -103,7 +110,7 @@ extension OperationSummary {
             attempt: view.started == nil ? view.attempt - 1 : view.attempt)
         if role == .administrator { key = view.key.flatMap { $0.isEmpty ? nil : $0.printable } }
         result = view.result.map(Result.init)
-        waitingFor = view.waitingFor
+        waitingFor = view.waitingFor(role)
         waitReason = view.waitReason?.rawValue
         dependencies = view.dependencies.map(Int.init)
         successor = view.successor.map(Int.init)
@@ -208,12 +215,20 @@ extension OperationDetail {
         tell(output: view.output)
     }
 
+    /// The newest ones, as far as a reply may hold them.
     mutating func tell(_ list: [Event], of origin: Origin, entries: Int) {
-        events = list.suffix(Manager.maximumEventsShown).compactMap { event in
-            try? JSON.decode(JSONValue.self, from: EventMessage.object(event, origin: origin))
+        var (shown, bytes) = ([JSONValue](), 0)
+        for event in list.suffix(Manager.maximumEventsShown).reversed() {
+            let text = EventMessage.object(event, origin: origin)
+            bytes += text.count
+            if bytes > Self.eventBytes, !shown.isEmpty { break }
+            if let object = try? JSON.decode(JSONValue.self, from: text) { shown.append(object) }
         }
+        events = shown.reversed()
         eventsOmitted = entries - events.count
     }
+
+    private static let eventBytes = 4 << 20
 
     /// Of one that has not ended: what runs now, or the last attempt.
     mutating func tell(outputSoFar view: OperationView, _ runs: RunSet?, _ attempts: FailedAttempts) {

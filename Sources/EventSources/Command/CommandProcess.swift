@@ -231,7 +231,10 @@ final class CommandProcess {
     ///
     /// - Parameter hear: reads once: so many bytes, 0 at the end; `nil`: nothing is there now.
     func drain(_ output: consuming FileDescriptor, _ hear: @escaping (Int32) throws(SystemError) -> Int?) {
-        guard pidfd.number != nil else { return output.close() }
+        guard pidfd.number != nil else {
+            Self.hearAll(output.rawValue, hear)
+            return output.close()
+        }
         self.hear = hear
         rest = HeldDescriptor(on: environment.core, epoll: environment.epoll) { number throws(SystemError) in
             guard let count = try hear(number) else { return .empty }

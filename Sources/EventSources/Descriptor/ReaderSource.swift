@@ -41,6 +41,8 @@ package final class ReaderSource: EventSource {
         } ended: { [weak self] in
             self?.failed("it has ended")
         } failed: { [weak self] error in
+            // The rest of a line goes with what it was read of.
+            if let self { environment.tell(id, maker.rest()) }
             self?.failed(error.reason)
         }
     }

@@ -92,8 +92,15 @@ package final class ReadySource: EventSource {
 
     private func failed(_ reason: String) {
         guard !isClosed else { return }
-        retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
+        retry.schedule(id, trigger.paths, environment) { [weak self] in self?.openAgain() }
         environment.send(.source(id, retry.condition(reason)))
+    }
+
+    /// One that is open only wants its place in the epoll set: a socket could not be bound anew beside itself.
+    private func openAgain() {
+        guard let number = descriptor.number, !isLost else { return open() }
+        do throws(SystemError) { if isHeld { try environment.epoll.check(number) } } catch { return failed(error) }
+        again()
     }
 
     package func close() {

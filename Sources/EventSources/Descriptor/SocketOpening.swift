@@ -30,11 +30,13 @@ final class SocketOpening {
 
     func takeOrBind(_ owner: FileOwner) throws(SystemError) -> FileDescriptor {
         if let taken = spare.take(.socket(id), where: isBound) {
-            guard let path else { return taken }
             do throws(SystemError) {
-                file = try take(path, owner)
+                // A handler may have had it before (`Framing=ready`).
+                try Linux.setNonBlocking(taken.rawValue)
+                if let path { file = try take(path, owner) }
             } catch {
-                taken.close()
+                // It stays in use, and nobody could bind another one beside it.
+                spare.put(.socket(id), taken)
                 throw error
             }
             return taken

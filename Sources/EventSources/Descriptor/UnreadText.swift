@@ -45,6 +45,8 @@ enum UnreadText {
 
     private static func waiting(_ number: Int32) -> Int {
         var count = 0
+        // A handler may have had it, which knows nothing of it being otherwise (`Framing=ready`).
+        guard (try? Linux.setNonBlocking(number)) != nil else { return 0 }
         for _ in 0..<SocketOpening.waitingInKernel {
             guard let connection = try? Linux.accept(number) else { break }
             if (try? Linux.bytesAvailable(connection.rawValue)) ?? 0 > 0 { count += 1 }

@@ -51,9 +51,15 @@ final class StreamWorker: OngoingRun {
         answers = AnswerPipe(core: environment.core, epoll: environment.epoll)
         pipe.encode = { [weak self] in self?.text($0) ?? [] }
         pipe.wrote = { [weak self] in self?.wrote($0) }
-        pipe.broke = { [weak self] in self?.parts("closed its standard input") }
+        pipe.broke = { [weak self] in
+            guard let self else { return }
+            parts("closed its standard input", isDue: isClosing)
+        }
         answers.read = { [weak self] in self?.heard($0) }
-        answers.ended = { [weak self] in self?.parts("closed $WATCHD_ACK_FD") }
+        answers.ended = { [weak self] in
+            guard let self else { return }
+            parts("closed $WATCHD_ACK_FD", isDue: isClosing && held.isEmpty)
+        }
     }
 
     func start() {
@@ -149,8 +155,10 @@ final class StreamWorker: OngoingRun {
     }
 
     /// One that exits closes its pipes first: it has a moment for that.
-    private func parts(_ what: String) {
-        guard !isBroken, !isClosing, !hasEnded else { return }
+    ///
+    /// - Parameter isDue: it is to end, and owes nothing by that pipe.
+    private func parts(_ what: String, isDue: Bool) {
+        guard !isBroken, !isDue, !hasEnded else { return }
         isBroken = true
         environment.core.after(Self.partingTime) { [bound] in
             let worker = bound.value

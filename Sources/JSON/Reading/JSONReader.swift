@@ -58,7 +58,10 @@ struct JSONReader {
         }
     }
 
-    private mutating func find(_ fault: JSONFault) { self.fault = self.fault ?? fault }
+    /// The first one counts. It says where it is, which may be long: others are not even made.
+    private mutating func find(_ fault: (JSONReader) -> JSONFault) {
+        if self.fault == nil { self.fault = fault(self) }
+    }
 
     // MARK: Values
 
@@ -113,7 +116,7 @@ struct JSONReader {
             skipBlanks()
             let (name, problem) = try quoted()
             path.append(name)
-            if members[name] != nil { find(.twice(path)) }
+            if members[name] != nil { find { .twice($0.path) } }
             note(problem)
             skipBlanks()
             guard skip(":") else { throw .notJSON }
@@ -136,8 +139,8 @@ struct JSONReader {
 
     private mutating func note(_ problem: Problem?) {
         switch problem {
-        case .half(let escape): find(.half(path, escape))
-        case .marks: find(.marks(path, limits.combiningMarks))
+        case .half(let escape): find { .half($0.path, escape) }
+        case .marks: find { .marks($0.path, $0.limits.combiningMarks) }
         case nil: break
         }
     }
@@ -243,7 +246,7 @@ struct JSONReader {
             let value = Int64(digit - UInt8(ascii: "0"))
             let (sum, overflowsToo) = shifted.addingReportingOverflow(isNegative ? -value : value)
             guard !overflows, !overflowsToo else {
-                find(.wholeNumber(path, (isNegative ? "-" : "") + text(digits)))
+                find { .wholeNumber($0.path, (isNegative ? "-" : "") + $0.text(digits)) }
                 return .null
             }
             number = sum
@@ -254,7 +257,7 @@ struct JSONReader {
     private mutating func double(_ range: Range<Int>, mantissa: Range<Int>) -> JSONValue {
         let isZero = !bytes[mantissa].contains { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }
         guard let double = Double(text(range)), double.isFinite, double != 0 || isZero else {
-            find(.number(path, text(range)))
+            find { .number($0.path, $0.text(range)) }
             return .null
         }
         // Beyond 2⁵³ another whole number may stand there than the one that is written.

@@ -20,6 +20,9 @@ extension Linux {
     /// `sched_getaffinity(2)`: the processors that this process may run on, at least 1.
     package static var processorCount: Int { Int(clinux_processor_count()) }
 
+    /// Bytes of a page of memory (`sysconf(3)`).
+    package static let pageSize = sysconf(Int32(_SC_PAGESIZE))
+
     /// `/proc/sys/kernel/random/boot_id`: other than that of any other boot. Empty where it cannot be read.
     package static var bootID: [UInt8] {
         let text = (try? readFile("/proc/sys/kernel/random/boot_id", limit: 64)) ?? []

@@ -61,8 +61,8 @@ extension Linux {
         try withAddress("connect", endpoint) { Glibc.connect(socket, $0, $1) }
     }
 
-    /// `listen(2)`.
-    package static func listen(_ socket: Int32, backlog: Int32 = 128) throws(SystemError) {
+    /// `listen(2)`; `somaxconn` bounds the backlog.
+    package static func listen(_ socket: Int32, backlog: Int32 = 4096) throws(SystemError) {
         try call("listen") { Glibc.listen(socket, backlog) }
     }
 

@@ -6,7 +6,13 @@ package enum Schema {
 
     package static let migrations = [
         first, sourcesOfHandlers, outputsOfAttempts, snapshotsOfPaths, usageOfAttempts, servicesOfAttempts,
+        successors,
     ]
+
+    /// So that a record that goes is found by the failures that were tried again as it.
+    private static let successors = """
+        CREATE INDEX history_successor ON history (successor) WHERE successor IS NOT NULL;
+        """
 
     /// The service that an attempt was (`RunIn=unit`), and its invocation.
     private static let servicesOfAttempts = """

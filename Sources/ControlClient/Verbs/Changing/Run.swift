@@ -102,8 +102,13 @@ extension Verb {
     }
 
     static func showOutput(of id: Int, _ session: Session) {
-        // A short history may have forgotten it.
-        guard let operation = try? session.reply(GetOperation.self, .init(id: id)).operation else { return }
+        let operation: OperationDetail
+        do throws(Failure) {
+            operation = try session.reply(GetOperation.self, .init(id: id)).operation
+        } catch {
+            // A short history may have forgotten it.
+            return session.remark("watchctl: what operation \(id) wrote is not known: \(error.message)\n")
+        }
         let (text, base64) = (operation.output, operation.outputBase64)
         if let missing = missing(operation) { session.remark(missing + "\n") }
         if session.screen.isTerminal {

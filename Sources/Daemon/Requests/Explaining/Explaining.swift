@@ -248,9 +248,10 @@ extension Runtime {
 }
 
 extension Explanation {
-    /// Its sentence names only operations, handlers and queues; why a source is not armed may name what it watches,
-    /// that of an end may quote what an event carried.
+    /// Its sentence names only operations, handlers and queues; how a source stands, and what a condition waits for, may
+    /// name what it watches, that of an end may quote what an event carried.
     fileprivate var namesNothingElse: Bool {
-        time == nil && code != .unarmed || [.submitted, .joined, .started, .missed].contains(code)
+        time == nil && ![.unarmed, .armed, .condition].contains(code)
+            || [.submitted, .joined, .started, .missed].contains(code)
     }
 }

@@ -4,7 +4,7 @@ import Schedule
 
 /// Operations that are late or slow, in `GetStatus`: until they have started, or ended.
 extension Runtime {
-    var overdueProblems: [GetStatus.Problem] {
+    func overdueProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
         engine.overdueViews(Manager.maximumShownInStatus).map { view in
             let id = view.operation
             let count = view.others + 1
@@ -15,7 +15,8 @@ extension Runtime {
                     problem: "\(what) still \(count == 1 ? "runs" : "run") after SlowSec=\(view.span)",
                     action: "nothing is ended for it", help: "watchctl output \(id) · watchctl cancel \(id)")
             }
-            let cause = view.waitingFor.map { ": waits for \($0)" } ?? ""
+            // It may name a path (`HoldUntil=`).
+            let cause = role == .administrator ? view.waitingFor.map { ": waits for \($0)" } ?? "" : ""
             return GetStatus.Problem(
                 object: "handler/\(view.handler)", since: wireTime(view.since),
                 problem: "\(what) not started LateSec=\(view.span) after the event\(cause)",

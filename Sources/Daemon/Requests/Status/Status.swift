@@ -107,7 +107,7 @@ extension Runtime {
     private static var memory: Int {
         let text = (try? Linux.readFile("/proc/self/statm", limit: 256)) ?? []
         let fields = String(decoding: text, as: UTF8.self).split(separator: " ")
-        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * 4096
+        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Linux.pageSize
     }
 
     private func add(_ views: [SourceView], to states: inout SourceStates, _ role: Peer.Role) {
@@ -148,7 +148,7 @@ extension Runtime {
         _ sources: [GetStatus.Problem], _ queues: [QueueView], _ role: Peer.Role
     ) -> [GetStatus.Problem] {
         let all =
-            sources + overdueProblems + failureProblems(role) + workerProblems(role)
+            sources + overdueProblems(role) + failureProblems(role) + workerProblems(role)
             + queues.compactMap { problem($0) }
         let told = [cancelledProblem, lostProblem].compactMap(\.self)
         return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + orphanHolds
@@ -187,16 +187,17 @@ extension Runtime {
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "waiting",
                 action: "READY waits for it (Required=yes)")
         case .opening, .armed, .waiting, .closed:
-            if let loop = view.loop { return problem(loop) }
+            if let loop = view.loop { return problem(loop, role) }
             if view.isHeld { return heldProblem(view, since) }
             return connectionLimit(view.id).flatMap { problem(view.id, $0) } ?? comparisonProblem(view.id, role)
                 ?? limitProblem(view.id, role)
         }
     }
 
-    private func problem(_ loop: FoundLoop) -> GetStatus.Problem {
+    private func problem(_ loop: FoundLoop, _ role: Peer.Role) -> GetStatus.Problem {
         GetStatus.Problem(
-            object: loop.source, since: wireTime(loop.since), problem: LoopText.sentence(loop),
+            object: loop.source, since: wireTime(loop.since),
+            problem: role == .administrator ? LoopText.sentence(loop) : "a handler writes what starts it",
             action: LoopText.consequence(loop), help: LoopText.help)
     }
 
@@ -284,7 +285,8 @@ extension Runtime {
         }
         let listing = slow.hung.map {
             GetStatus.Problem(
-                object: $0, since: now, problem: "what it needs from a file system, or a name service, hangs",
+                object: role == .administrator || SourceID(description: $0) != nil ? $0 : "watchd", since: now,
+                problem: "what it needs from a file system, or a name service, hangs",
                 action: "everything else goes on beside it", help: "does a mount not answer?")
         }
         return hung + listing + starving(now) + delays(role, now) + (slots.map { [$0] } ?? [])
