@@ -49,6 +49,17 @@ struct SubmitVerbTests: VerbTesting {
         #expect(timed?.at == "2026-11-21T08:00:00.000000Z")
     }
 
+    @Test(arguments: [["--retry", "-1"], ["--retry", "1000001"], ["--priority", "loud"]])
+    func aNumberOrLevelThatThereIsNotIsWrongUsage(wish: [String]) throws {
+        let (parameters, outcome) = try asked("--queue", "q", wish[0], wish[1], "x")
+        #expect(parameters == nil && outcome.failure?.exitCode == .usage, "\(outcome)")
+    }
+
+    @Test func controlCharactersAreSentAsBase64() throws {
+        let (parameters, _) = try asked("--queue", "q", "x", "\u{1}\n")
+        #expect(parameters?.base64 == true && parameters?.command == ["eA==", "AQo="])
+    }
+
     @Test func whoWaitsEndsAsItEnds() throws {
         let reply = Submit.Reply(operation: 7, result: .failed, exitStatus: 12)
         let (parameters, outcome) = try asked("--wait", "--queue", "q", "x", reply: reply)

@@ -9,14 +9,17 @@ extension Verb {
     ) { (invocation, session) throws(Failure) in
         let (text, level) = (invocation.operands[0], invocation.operands[1])
         guard let id = Int(text) else { throw .usage("“\(text)” is not the number of an operation") }
-        guard OperationPriority(rawValue: level) != nil else {
-            throw .usage("there is no priority “\(level)”", help: "there are \(levels)")
-        }
+        try checkPriority(level)
         try session.show(SetPriority.self, .init(id: id, priority: level)) { reply in
             let unsaved = Phrases.unsaved(reply.unsaved, crash: "it has its former one")
             return [Styled("operation \(id) has priority \(level)\(unsaved)")]
         }
         return .done
+    }
+
+    static func checkPriority(_ level: String) throws(Failure) {
+        guard OperationPriority(rawValue: level) == nil else { return }
+        throw .usage("there is no priority “\(level)”", help: "there are \(levels)")
     }
 
     private static let levels = OperationPriority.allCases.map(\.rawValue).joined(separator: ", ")

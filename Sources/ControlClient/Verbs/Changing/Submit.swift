@@ -110,9 +110,10 @@ extension Verb {
         parameters.at = try plannedTime(invocation, session)
         parameters.inUsec = try finiteSpan(.delay, invocation)
         parameters.timeoutUsec = try span(.timeout, invocation)
-        parameters.retry = try invocation.number(.retries)
+        parameters.retry = try retries(invocation)
         parameters.barrier = invocation.has(.barrier) ? true : nil
         parameters.priority = invocation.options[.priority]
+        if let level = parameters.priority { try checkPriority(level) }
         parameters.user = try user(invocation)
         parameters.traceparent = traceparent
         if parameters.at != nil, parameters.inUsec != nil { throw .usage("--at and --in exclude each other") }
@@ -184,6 +185,14 @@ extension Verb {
     private static func span(_ option: Option, _ invocation: Invocation) throws(Failure) -> Int? {
         guard let span = try invocation.span(option), span != .infinity else { return nil }
         return Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
+    }
+
+    private static func retries(_ invocation: Invocation) throws(Failure) -> Int? {
+        guard let count = try invocation.number(.retries) else { return nil }
+        guard (0...Submit.retryLimit).contains(count) else {
+            throw .usage("--retry takes a whole number from 0 to \(Submit.retryLimit), not \(count)")
+        }
+        return count
     }
 
     private static func user(_ invocation: Invocation) throws(Failure) -> String? {
