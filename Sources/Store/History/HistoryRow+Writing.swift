@@ -87,11 +87,15 @@ extension HistoryRow {
     /// Removes a record with its events and output, but not its attempts.
     static func remove(_ id: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
         try database.run("DELETE FROM history WHERE id = ?1") { $0.bind(1, id) }
-        // Else the retry would count as lost, and what had failed would wait for somebody again.
-        try database.run("UPDATE history SET successor = NULL WHERE successor = ?1 AND settled = 1") { $0.bind(1, id) }
         try removeEvents(id, database, &totals)
         try removeOutput(id, database, &totals)
         try UsageRow.remove(of: id, from: UsageRow.last, upTo: UsageRow.last, database)
+    }
+
+    /// A record goes that a failure was tried again as. Else the retry would count as lost, and what had failed would
+    /// wait for somebody again.
+    static func forget(successor id: UInt64, _ database: Database) throws(StoreError) {
+        try database.run("UPDATE history SET successor = NULL WHERE successor = ?1 AND settled = 1") { $0.bind(1, id) }
     }
 
     static func removeEvents(_ id: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {

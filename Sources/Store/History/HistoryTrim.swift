@@ -126,6 +126,7 @@ struct HistoryTrim {
         let kept = try kept(of: stub.handler)
         if kept.first <= position || kept.lastFailed == position { return }
         try HistoryRow.remove(position.id, database, &totals)
+        try HistoryRow.forget(successor: position.id, database)
         try AttemptRow.remove(of: position.id, database, &totals)
     }
 
