@@ -73,7 +73,7 @@ import Testing
             let runs = BegunRuns(folder: folder.path.pathBytes)
             for id in 1...20 as ClosedRange<UInt64> { runs.began(operation(id)) }
             var bytes = try Linux.readFile(folder["watchd.begun"])
-            for _ in 0..<5 { bytes[random.upTo(bytes.count)] ^= UInt8(1 + random.upTo(255)) }
+            for _ in 0..<5 { bytes[random.upTo(bytes.count - 1)] ^= UInt8(1 + random.upTo(254)) }
             if random.chance(30) { bytes.removeLast(random.upTo(bytes.count)) }
             try folder.write("watchd.begun".pathBytes, bytes)
             for (id, found) in read(folder) { #expect(found == operation(id), "seed \(seed)") }

@@ -209,4 +209,30 @@ struct EngineRegressionTests {
         fixture.advance(seconds: 0.001)
         #expect(fixture.operations("h").isEmpty)
     }
+
+    /// The candidate of a queue stands before the process slots with a semaphore that it could take. Another queue takes
+    /// that: whoever is behind it, and needs neither, goes. (Found by seed 194 of the long part.)
+    @Test func whoNeedsNothingGoesWhenTheSemaphoreOfItsCandidateIsTaken() {
+        var taker = HandlerDefinition.log("taker", [.literal(Array("taken".utf8))])
+        taker.constraints.consume("t", 1)
+        let fixture = EngineFixture(
+            .of(
+                settings: DaemonSettings(maxProcesses: 1),
+                queues: [.concurrent("a", width: 4), .concurrent("b", width: 4)], semaphores: [.of("t", 0)],
+                handlers: [
+                    .exec("x") { $0.constraints.consume("t", 1) }, .exec("busy"), taker,
+                    .log("note", [.literal(Array("noted".utf8))]),
+                ],
+                sources: [
+                    .fifo("x", to: "x", on: "a"), .fifo("note", to: "note", on: "a"),
+                    .fifo("busy", to: "busy", on: "b"), .fifo("taker", to: "taker", on: "b"),
+                ]))
+        fixture.line("x", "1")
+        fixture.line("busy", "1")
+        fixture.command(.signal(semaphore: "t", count: 1))
+        fixture.line("note", "1")
+        fixture.line("taker", "1")
+        #expect(fixture.logs.sorted() == ["noted", "taken"])
+        #expect(fixture.running == ["busy: line:1"])
+    }
 }

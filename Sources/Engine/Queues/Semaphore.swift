@@ -104,7 +104,21 @@ extension Scheduler {
     /// age. At most as many as there is for; the others stay.
     mutating func wakeParked() {
         areSemaphoresMoved = false
-        for semaphore in semaphores.indices where semaphores[semaphore].waiting > 0 { wakeParked(at: semaphore) }
+        for semaphore in semaphores.indices where semaphores[semaphore].waiting > 0 {
+            wakeParked(at: semaphore)
+            lookAgain(at: semaphore)
+        }
+    }
+
+    /// Queues that stand in line with one that could have taken the semaphore, and cannot any more: they have another
+    /// candidate perhaps, which needs neither.
+    private mutating func lookAgain(at semaphore: Int) {
+        for queue in Set(semaphores[semaphore].lines.keys.map(\.queue)).sorted() {
+            guard let standing = lanes[queue].standing, operations[standing.ticket].turn.station == .semaphores,
+                !mayTake(standing.ticket)
+            else { continue }
+            touch(queue: queue)
+        }
     }
 
     private mutating func wakeParked(at semaphore: Int) {
@@ -146,6 +160,7 @@ extension Scheduler {
         let demands = needs[operations[ref].handler].semaphores
         guard !demands.isEmpty else { return [] }
         for demand in demands { semaphores[demand.semaphore].available -= demand.need(operations[ref]) }
+        if parked > 0 { areSemaphoresMoved = true }
         return demands.filter { $0.acquire > 0 }.map { demand in
             let name = semaphores[demand.semaphore].name
             let own = known.map { held in held.first { $0.semaphore == name }?.members ?? [] }
