@@ -105,7 +105,7 @@ struct SubmitByUsersTests {
             #expect(try code("closed") == 4 && code("main") == 4 && code("no-such-queue") == 4)
             #expect(try code("admins") == 4 && code("admins", groups: "4") == 0 && code("admins", group: 4) == 0)
             #expect(try code("numbered") == 4 && code("numbered", groups: "4711") == 0)
-            let large = try run(watchd.folder, ["run", "--queue", "closed", "--retry", "-1", "true"])
+            let large = try run(watchd.folder, ["run", "--queue", "closed", "--timeout", "0", "true"])
             #expect(large.code == 4, "who may not is told nothing else: \(large)")
         }
     }
