@@ -16,7 +16,7 @@ struct SnapshotOfMounts: Sendable {
         return root.device != look.identity.device
     }
 
-    /// What was known of the file system that stands there now.
+    /// The snapshot of the file system that stands there now, as it was known before; empty: it was not.
     func former(at look: PathLook) -> FolderSnapshot {
         if let aside, aside.root.isSameAfterMount(as: look.identity) { aside.snapshot } else { FolderSnapshot() }
     }
@@ -41,7 +41,7 @@ struct SnapshotOfMounts: Sendable {
 extension PathRoot {
     func mountsChanged(isOver: Bool, below: [[UInt8]]) {
         guard isOver else { return }
-        // What was mounted may hang.
+        // The new file system may hang.
         owner.beside { [path] () throws(SystemError) in
             _ = try PathLook(path)
         } then: { [weak self] _ in
@@ -53,5 +53,22 @@ extension PathRoot {
         newFiles.removeAll()
         (gone, awaited, exchanged) = ([], [], [])
         snapshot = mounts.change(to: look, from: snapshot)
+    }
+
+    // MARK: A file that is mounted by itself
+
+    /// As containers do with `/etc/hosts`: what is written into it is told to its own watch, and not to the folder it
+    /// seems to stand in.
+    func watchMountedFile() {
+        mountedFile?.cancel()
+        mountedFile = nil
+        guard exists, !isFolder, Linux.isMountPoint(path) else { return }
+        // One that is gone by now is reported by its mount.
+        mountedFile = (try? Linux.open(path, [.pathOnly]))?.use { file in
+            FileWatch(file, maskOfEnds.union(.attributes), hub: hub) { [weak self] change in
+                guard let self, !isOver else { return }
+                keepOrTake(FolderEvent(change: change, watch: 0, name: anchorName, isFolder: false))
+            }
+        }
     }
 }

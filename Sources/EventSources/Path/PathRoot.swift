@@ -41,7 +41,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     /// Of the path itself, where it is a symbolic link, and of entries that are followed (`PathRoot+Links.swift`).
     var rootLink: LinkAnchors?
     var links: [[UInt8]: LinkAnchors] = [:]
-    /// (`PathRoot+MountedFile.swift`)
+    /// (`PathRoot+Mounts.swift`)
     var mountedFile: FileWatch?
     /// The file that stood there when it was watched.
     private(set) var watched: FileStatus?

@@ -254,7 +254,7 @@ package final class PathSource: EventSource {
     /// Changes of watchd's own files are not told: telling writes to them.
     func isOwn(_ folder: [UInt8]) -> Bool { environment.ownFolders.contains(folder) }
 
-    /// What no path before it in the list tells; of a rename, its meaning at the end that they do not see.
+    /// The fact, unless a path before it in the list tells it; of a rename, its meaning at the end that they do not see.
     private func own(_ fact: PathFact) -> PathFact? {
         guard !ranks.isEmpty else { return fact }
         guard let oldPath = fact.oldPath else { return isToldByAnother(fact) ? nil : fact }
@@ -275,7 +275,7 @@ package final class PathSource: EventSource {
         pathsBefore(fact).contains { trigger.events(of: $0).contains(PathEvents(fact.change)) }
     }
 
-    /// The paths before it in the list that see it as well.
+    /// The paths before its own in the list that see it as well.
     private func pathsBefore(_ fact: PathFact) -> [[UInt8]] {
         guard let rank = ranks[fact.root] else { return [] }
         // No folder tells of itself, but of its attributes.

@@ -194,7 +194,7 @@ extension TreeRoot: RecordedPath {
         owner.handled?.note(owner.id, [PathMoment(root: path, path: full, state: .nothing)])
     }
 
-    /// The same of a rename.
+    /// A rename that is told to nobody: of its two names, the new one alone is recorded.
     func noteUntoldRename(of id: FileTree.ID, from oldPath: [UInt8]) {
         guard let state = state(of: id), let store = owner.snapshots else { return }
         let moments = [(oldPath, .nothing), (fullPath(id), state)].map { path, state in

@@ -15,7 +15,7 @@ enum HungMount {
         && { sleep 300 </dev/null >/dev/null 2>&1 & echo $! > holder; } && cd /
         """
 
-    /// The same at `in/mnt`, by another user: whoever else asks is refused at once, root too (`fuse(8)`, allow_other).
+    /// A file system at `in/mnt` of another user: everybody else is refused at once, root too (`fuse(8)`, allow_other).
     static func strangersLauncher(_ folder: Folder) -> [String] {
         let script = script.replacing("user_id=0", with: "user_id=1").replacing("hung mnt", with: "hung in/mnt")
         return ["unshare", "--mount", "sh", "-c", script + " && exec 9>&- \"$@\"", folder.path]

@@ -3,11 +3,11 @@ import EventSources
 import LinuxSystem
 import WatchFile
 
-/// What stands at a path that is explained, and above it, as a lane has seen it: the file system may hang.
+/// A look at a path that is explained, and at the folders above it, made by a lane: the file system may hang.
 struct PathLookBeside: Sendable {
     /// The symbolic links among the folders above it, the outermost first.
     var links: [[UInt8]] = []
-    /// Who has the file open for writing, of which no source is told before it is closed: a sentence.
+    /// The processes that have the file open for writing, a sentence: no source is told of it before it is closed.
     var writers: String?
 }
 
