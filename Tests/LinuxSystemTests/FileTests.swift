@@ -157,4 +157,20 @@ import Testing
         check(pipe.readEnd)
         check(pipe.writeEnd)
     }
+
+    /// Between two looks at one path, that may go.
+    @Test func theFileSystemOfAPathThatComesAndGoesIsFound() throws {
+        try Folder.with { folder in
+            let path = folder["in"].pathBytes
+            let changes = Background {
+                for _ in 0..<10_000 {
+                    try? Linux.mkdir(path)
+                    try? Linux.rmdir(path)
+                }
+            }
+            defer { changes.join() }
+            let found = (0..<20_000).count { _ in FileSystemType.nearest(to: path) != nil }
+            #expect(found == 20_000)
+        }
+    }
 }

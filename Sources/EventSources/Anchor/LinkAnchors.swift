@@ -57,6 +57,9 @@ final class LinkAnchors {
 
     var watches: Set<Int32> { anchors.values.reduce(into: []) { $0.formUnion($1.watches) } }
 
+    /// The names that are watched, by the place that they lead to.
+    var levels: [[UInt8]: [PathAnchor.Level]] { anchors.mapValues(\.levels) }
+
     /// Why one of them is not watched.
     var failure: SystemError? { unwatched.values.first }
 

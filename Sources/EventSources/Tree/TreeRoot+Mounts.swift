@@ -17,13 +17,18 @@ extension TreeRoot {
         pump()
     }
 
-    /// What was mounted may hang.
-    func lookBeside() {
+    /// A look at the root beside the core: its file system may hang. A name on the way that is watched only after the
+    /// look may have changed in between, and anchors that are let go of may have had a change to tell: then another look
+    /// follows.
+    func lookBeside(_ looks: Int = LinkWatch.looks) {
         owner.beside { [path] () throws(SystemError) in
             try Self.rootStatus(path)
         } then: { [weak self] result in
             guard let self, !isOver else { return }
+            let (levels, links) = (anchor?.levels, rootLink?.levels)
             armAnchor()
+            let isWayNew = anchor?.levels != levels || rootLink?.levels != links
+            defer { if isWayNew, looks > 1, !isOver { lookBeside(looks - 1) } }
             if owner.isHeld, hasBegun { isRootDirty = true } else { take(result) }
             pump()
             owner.rootChanged()

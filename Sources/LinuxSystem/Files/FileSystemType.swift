@@ -20,7 +20,11 @@ package struct FileSystemType: Hashable, Sendable {
     package static func nearest(to path: [UInt8]) -> FileSystemType? {
         let ends = path.indices.dropFirst().filter { path[$0] == UInt8(ascii: "/") }
         let steps = [path] + ends.reversed().map { Array(path[..<$0]) } + [[UInt8(ascii: "/")]]
-        return steps.lazy.compactMap { try? FileSystemType(of: $0) }.first
+        // Each step is asked once: what answers now may be gone a moment later, and a lazy sequence asks twice.
+        for step in steps {
+            if let type = try? FileSystemType(of: step) { return type }
+        }
+        return nil
     }
 
     private static let remote: [UInt32: String] = [
