@@ -25,9 +25,15 @@ extension SchedulingModel {
                 || definition.constraints.priority >= request.definition.value.constraints.priority
         }
         guard isByItself(request.queue), isByItself(other.view.queue), definition.needsProcess,
+            !isHurried(request.queue),
             let mine = queues[request.queue]?.definition.qos, queues[other.view.queue]?.definition.qos == mine
         else { return false }
         return isFirstOfItsQueue(other) && mayStartOne(other.view.queue)
+    }
+
+    /// A caller waits for something of the queue, or may.
+    private func isHurried(_ queue: String) -> Bool {
+        isCallerWaiting || items.values.contains { $0.isAwaited && $0.view.queue == queue }
     }
 
     /// Without a target, and nobody's target: siblings take turns there.

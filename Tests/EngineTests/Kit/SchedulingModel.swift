@@ -29,6 +29,8 @@ struct SchedulingModel {
         /// reload changes. `nil`: it cannot be told from outside.
         var startedAsBarrier: Bool?
         var startedExclusive = true
+        /// A caller waits for its end, so that it and what stands before it have a higher QoS than their queue.
+        var isAwaited = false
         /// While it backs off: no attempt before, and one not later than (monotonic microseconds).
         var pause: ClosedRange<Int64>?
         /// Failures so far, for the length of the pause.
@@ -96,6 +98,8 @@ struct SchedulingModel {
     var lent: [RunID: [AcquiredMembers]] = [:]
     private var given: (semaphore: String, count: Int)?
     private var group: (name: String, isEntering: Bool)?
+    /// The input is of a caller who waits for what comes of it.
+    private(set) var isCallerWaiting = false
 
     /// Takes an input and what the engine made of it. Returns a sentence about the first thing that is wrong.
     mutating func take(_ input: Input?, _ actions: [Action], _ engine: Engine, at now: Moment) -> String? {
@@ -176,6 +180,7 @@ struct SchedulingModel {
     private mutating func take(_ input: Input) {
         given = nil
         group = nil
+        isCallerWaiting = false
         switch input {
         case .runEnded(let run, _, _, _), .runNotStarted(let run, _), .runSkipped(let run, _, _):
             guard let ended = runs.removeValue(forKey: run) else { return }
@@ -190,6 +195,8 @@ struct SchedulingModel {
                 }
             }
         case .command(.signal(let name, let count), _): given = (name, count)
+        case .command(.run(let command), _): isCallerWaiting = command.waits
+        case .command(.wait(.operation(let id), after: _, caller: _), _): items[id]?.isAwaited = true
         case .command(.enterGroup(let name, _), _): group = (name, true)
         case .command(.leaveGroup(let name, _), _): group = (name, false)
         default: break
@@ -258,6 +265,9 @@ struct SchedulingModel {
         let views = engine.operationViews
         for view in views {
             let item = items[view.id] ?? Item(view, created: batch, createdAt: now.monotonic)
+            if isCallerWaiting, item.created == batch || item.view.deliveries != view.deliveries {
+                item.isAwaited = true
+            }
             item.view = view
             if let ref = engine.operations.ref(id: view.id) {
                 item.partsLeft = Int(engine.operations[ref].progress.toStart)
