@@ -41,7 +41,7 @@ extension CalendarExpression: CalendarSchedule {
         let zoned = zoned(zone == .utc ? .utc : rules, daylightSaving)
         var instants: [Int64] = []
         var next = until - 1
-        while instants.count < limit, let last = zoned.last(through: next), last >= from {
+        while instants.count < limit, let last = zoned.last(through: next, since: from), last >= from {
             instants.append(Int64(last))
             next = last - 1
         }

@@ -2,22 +2,24 @@
 
 extension CivilPattern {
     /// The last civil time that is not after this one.
-    func previous(from time: Int) -> Int? {
+    ///
+    /// - Parameter first: where one that goes forwards begins; it comes into no unit that has begun before.
+    func previous(from time: Int, since first: Int) -> Int? {
         var time = time
         while let previous = previousOfAll(from: time) {
-            if carries.isNothing || !isLeftOut(previous) { return previous }
+            if carries.isNothing || !isLeftOut(previous, since: first) { return previous }
             time = previous - 1
         }
         return nil
     }
 
     /// Whether a repetition that comes into its minute, hour, day or year goes beyond it.
-    private func isLeftOut(_ time: Int) -> Bool {
+    private func isLeftOut(_ time: Int, since first: Int) -> Bool {
         let date = CivilDate(daysSinceEpoch: time / Self.microsecondsOfDay)
         let newYear = CivilDate(year: date.year, month: 1, day: 1).daysSinceEpoch * Self.microsecondsOfDay
         let units = [60_000_000, 3_600_000_000, Self.microsecondsOfDay]
         return (units.map { time / $0 * $0 } + [newYear]).contains { start in
-            guard start > 0, let last = previousOfAll(from: start - 1), let next = next(from: last + 1) else {
+            guard start > max(first, 0), let last = previousOfAll(from: start - 1), let next = next(from: last + 1) else {
                 return false
             }
             return next > time

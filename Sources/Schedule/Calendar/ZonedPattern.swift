@@ -79,10 +79,11 @@ struct ZonedPattern {
 
     // MARK: - Backwards
 
-    /// The last one that is not after this instant.
-    func last(through instant: Int) -> Int? {
+    /// The last one that is not after this instant, of those that come one after the other from `first` on.
+    func last(through instant: Int, since first: Int) -> Int? {
         var current = period(at: instant)
-        var civil = pattern.previous(from: instant + current.offset)
+        let start = first + period(at: first).offset
+        var civil = pattern.previous(from: instant + current.offset, since: start)
         while true {
             if let civil, civil >= ownStart(current) { return civil - current.offset }
             guard current.start > 0 else { return nil }
@@ -91,10 +92,10 @@ struct ZonedPattern {
             if gapStart < gapEnd {
                 if let time = civil, time >= gapStart {
                     if runsAfterGap { return current.start }
-                    civil = pattern.previous(from: gapStart - 1)
+                    civil = pattern.previous(from: gapStart - 1, since: start)
                 }
             } else {
-                civil = pattern.previous(from: gapStart - 1)
+                civil = pattern.previous(from: gapStart - 1, since: start)
             }
             current = before
         }
