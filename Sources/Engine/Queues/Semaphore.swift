@@ -110,14 +110,14 @@ extension Scheduler {
         }
     }
 
-    /// Queues that stand in line with one that could have taken the semaphore, and cannot any more: they have another
-    /// candidate perhaps, which needs neither.
+    /// Queues whose candidate could have taken the semaphore, and cannot any more: they have another one perhaps, which
+    /// needs neither. A queue without width has one that stands nowhere.
     private mutating func lookAgain(at semaphore: Int) {
         for queue in Set(semaphores[semaphore].lines.keys.map(\.queue)).sorted() {
-            guard let standing = lanes[queue].standing, operations[standing.ticket].turn.station == .semaphores,
-                !mayTake(standing.ticket)
-            else { continue }
-            touch(queue: queue)
+            let hasLost = lanes[queue].standing.map {
+                operations[$0.ticket].turn.station == .semaphores && !mayTake($0.ticket)
+            }
+            if hasLost ?? !lanes[queue].hasWidth { touch(queue: queue) }
         }
     }
 

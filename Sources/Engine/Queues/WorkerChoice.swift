@@ -40,7 +40,9 @@ extension Scheduler {
     /// A worker gets a line.
     mutating func take(_ seat: Seat, on queue: Int) {
         crews[seat.crew].members[seat.copy].held += 1
+        let places = crews[seat.crew].members[seat.copy].places.count
         for place in lanes[queue].chain { takePlace(place, seat) }
+        if crews[seat.crew].members[seat.copy].places.count > places, isRoomy(seat) { wakeForWorker(seat) }
         if !restarting.isEmpty { areRestartsMoved = true }
         self[queue].rate.pass(at: surroundings.now)
     }
@@ -71,6 +73,10 @@ extension Scheduler {
         return given
     }
 
+    private func isRoomy(_ seat: Seat) -> Bool {
+        crews[seat.crew].members[seat.copy].held < crews[seat.crew].stream.prefetch
+    }
+
     /// A worker has room, and keeps places on queues without width: what waits there for width may have this worker.
     private mutating func wakeForWorker(_ seat: Seat) {
         for place in crews[seat.crew].members[seat.copy].places.keys.sorted() where !lanes[place].hasWidth {
@@ -88,10 +94,8 @@ extension Scheduler {
         guard change != 0 else { return }
         semaphores[room].definition.value = capacity
         semaphores[room].available += change
-        if change > 0 {
-            areSemaphoresMoved = true
-            if !restarting.isEmpty { areRestartsMoved = true }
-        }
+        areSemaphoresMoved = true
+        if change > 0, !restarting.isEmpty { areRestartsMoved = true }
     }
 
     // MARK: Reload

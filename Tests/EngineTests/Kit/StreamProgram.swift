@@ -14,6 +14,7 @@ struct StreamProgram {
     private var lines = 0
     private var handedSeen = 0
     private var lastOnSerial: UInt64 = 0
+    private var handedBefore: Set<UInt64> = []
     private(set) var violation: String?
 
     init(seed: UInt64) {
@@ -127,6 +128,10 @@ struct StreamProgram {
         if let found = fixture.violation { return fail(found) }
         for line in fixture.handed.dropFirst(handedSeen) where line.queue == "s" && !line.isRedelivered {
             guard line.run.attempt == 1 else { continue }
+            // A worker that dies before it gets its lines gives them back: their order begins anew.
+            if !handedBefore.insert(line.run.operation).inserted, lastOnSerial != .max {
+                lastOnSerial = min(lastOnSerial, line.run.operation)
+            }
             if line.run.operation < lastOnSerial, lastOnSerial != .max {
                 fail("operation \(line.run.operation) comes after \(lastOnSerial) on a serial queue")
             }
