@@ -17,8 +17,21 @@ package final class Bus {
         case message(BusMessage)
         /// The objection of the other side, or of the bus. A sentence.
         case failure(String)
+        /// There is no answer in time, or the other side has left the bus: what it was asked for may be done, or be
+        /// done later. A sentence.
+        case silence(String)
+
+        /// Why there is no message.
+        var objection: String? {
+            switch self {
+            case .message: nil
+            case .failure(let reason), .silence(let reason): reason
+            }
+        }
     }
 
+    /// Errors of the bus, and of libsystemd, in place of an answer.
+    private static let silences: Set = ["org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Timeout"]
     /// Microseconds that an answer may take.
     private static let patience: UInt64 = 10_000_000
 
@@ -118,7 +131,8 @@ package final class Bus {
         else { return 0 }
         if let error = sd_bus_message_get_error(message) {
             let name = error.pointee.name.map { String(cString: $0) } ?? "an error"
-            reply(.failure(error.pointee.message.map { String(cString: $0) } ?? name))
+            let reason = error.pointee.message.map { String(cString: $0) } ?? name
+            reply(silences.contains(name) ? .silence(reason) : .failure(reason))
         } else {
             reply(.message(BusMessage(message)))
         }

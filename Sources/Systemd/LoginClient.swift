@@ -31,7 +31,7 @@ package final class LoginClient {
         var (failure, left): (String?, Int) = (nil, rules.count)
         for rule in rules {
             bus.call(Self.driver, "/org/freedesktop/DBus", Self.driver, "AddMatch", [.string(rule)]) { reply in
-                if case .failure(let reason) = reply { failure = failure ?? reason }
+                failure = failure ?? reply.objection
                 left -= 1
                 if left == 0 { done(failure) }
             }
@@ -42,7 +42,7 @@ package final class LoginClient {
     package func idleness(_ done: @escaping (_ idleness: Idleness?, _ failure: String) -> Void) {
         bus.call(Self.service, Self.path, Self.properties, "GetAll", [.string(Self.manager)]) { reply in
             switch reply {
-            case .failure(let reason): done(nil, reason)
+            case .failure(let reason), .silence(let reason): done(nil, reason)
             case .message(let message): done(try? Self.idleness(message), "its answer cannot be decoded")
             }
         }

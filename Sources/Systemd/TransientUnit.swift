@@ -14,6 +14,8 @@ extension UnitClient {
         case activeState = "ActiveState"
         case subState = "SubState"
         case loadState = "LoadState"
+        /// Number of the job that waits or runs; 0: there is none.
+        case job = "Job"
         case invocation = "InvocationID"
         /// When it has become active; 0: never.
         case activeEnter = "ActiveEnterTimestampMonotonic"
@@ -31,7 +33,7 @@ extension UnitClient {
 
         fileprivate var isOfEveryUnit: Bool {
             switch self {
-            case .activeState, .subState, .loadState, .invocation, .activeEnter: true
+            case .activeState, .subState, .loadState, .job, .invocation, .activeEnter: true
             default: false
             }
         }
@@ -40,6 +42,7 @@ extension UnitClient {
             switch self {
             case .activeState, .subState, .loadState, .result: "s"
             case .invocation: "ay"
+            case .job: "(uo)"
             case .processID: "u"
             case .exitCode, .exitStatus: "i"
             default: "t"
@@ -59,14 +62,31 @@ extension UnitClient {
         package func number(_ question: Question) -> UInt64? { numbers[question].flatMap { $0 == .max ? nil : $0 } }
     }
 
-    /// Makes a unit and starts it, when the bus has room for the question: the object of its job, or why there is none.
+    /// The outcome of the question for a unit.
+    package enum Start {
+        /// The object of its job.
+        case job(String)
+        case refused(String)
+        /// Nobody knows whether the manager makes it. A sentence.
+        case unanswered(String)
+    }
+
+    /// The outcome of a look at a unit.
+    package enum Look {
+        case answers(Answers)
+        case refused(String)
+        /// The manager does not answer now. A sentence.
+        case unanswered(String)
+    }
+
+    /// Makes a unit and starts it, when the bus has room for the question.
     ///
     /// - Parameters:
     ///   - settings: asked for then; their descriptors may be closed when `sent` is called. `nil`: it is not wanted any
     ///     more, and nothing else is called.
     package func startTransient(
         _ unit: String, _ settings: @escaping () -> [Setting]?, sent: @escaping () -> Void,
-        _ done: @escaping (_ job: String?, _ failure: String) -> Void
+        _ done: @escaping (Start) -> Void
     ) {
         line.enter { [weak self] finished in
             guard let self, let settings = settings() else { return finished() }
@@ -76,8 +96,10 @@ extension UnitClient {
             ]
             call("StartTransientUnit", arguments) { reply in
                 switch reply {
-                case .failure(let reason): done(nil, reason)
-                case .message(let message): done(try? message.objectPath(), "its answer cannot be decoded")
+                case .failure(let reason): done(.refused(reason))
+                case .silence(let reason): done(.unanswered(reason))
+                case .message(let message):
+                    done((try? message.objectPath()).map { .job($0) } ?? .refused("its answer cannot be decoded"))
                 }
                 finished()
             }
@@ -85,13 +107,11 @@ extension UnitClient {
         }
     }
 
-    /// Asks for properties of a service, in this order; `nil`: the manager does not answer, and why.
-    package func ask(
-        _ questions: [Question], of unit: String, _ done: @escaping (_ answers: Answers?, _ failure: String) -> Void
-    ) {
+    /// Asks for properties of a service, in this order.
+    package func ask(_ questions: [Question], of unit: String, _ done: @escaping (Look) -> Void) {
         line.enter { [weak self] finished in
-            self?.ask(questions[...], of: unit, Answers(), "") { answers, failure in
-                done(answers, failure)
+            self?.ask(questions[...], of: unit, Answers(), "") { look in
+                done(look)
                 finished()
             }
         }
@@ -100,17 +120,19 @@ extension UnitClient {
     /// One behind the other.
     private func ask(
         _ questions: ArraySlice<Question>, of unit: String, _ answers: Answers, _ failure: String,
-        _ done: @escaping (_ answers: Answers?, _ failure: String) -> Void
+        _ done: @escaping (Look) -> Void
     ) {
         guard let question = questions.first else {
             let isAnswered = !answers.texts.isEmpty || !answers.numbers.isEmpty
-            return done(isAnswered ? answers : nil, failure)
+            return done(isAnswered ? .answers(answers) : .refused(failure))
         }
         let interface = question.isOfEveryUnit ? "Unit" : "Service"
         property(question.rawValue, of: unit, interface) { [weak self] reply in
             var (answers, failure) = (answers, failure)
             switch reply {
             case .failure(let reason): failure = reason
+            // Some of the answers say less than none: what is missing would count as what an older manager has not.
+            case .silence(let reason): return done(.unanswered(reason))
             case .message(let message): Self.read(question, message, into: &answers)
             }
             self?.ask(questions.dropFirst(), of: unit, answers, failure, done)
@@ -125,6 +147,15 @@ extension UnitClient {
             }
         case "ay":
             answers.texts[question] = identifier(message)
+        case "(uo)":
+            answers.numbers[question] = try? message.inside(BusType.variant, "(uo)") {
+                () throws(BusMessage.Unexpected) in
+                try message.inside(BusType.structure, "uo") { () throws(BusMessage.Unexpected) in
+                    let number = UInt64(try message.number(UInt32(0), "u"))
+                    try message.skip("o")
+                    return number
+                }
+            }
         case "u":
             answers.numbers[question] = try? message.inside(BusType.variant, "u") {
                 () throws(BusMessage.Unexpected) in UInt64(try message.number(UInt32(0), "u"))
@@ -140,12 +171,13 @@ extension UnitClient {
         }
     }
 
-    /// Sends a signal to the first process of a unit, or to all of them.
+    /// Sends a signal to the first process of a unit, or to all of them. `done` is told whether the manager has
+    /// answered; it is not called where the connection ends before.
     package func kill(
-        _ unit: String, all: Bool, signal: Int32, _ done: @escaping (_ failure: String?) -> Void = { _ in }
+        _ unit: String, all: Bool, signal: Int32, _ done: @escaping (_ isAnswered: Bool) -> Void = { _ in }
     ) {
         callInLine("KillUnit", [.string(unit), .string(all ? "all" : "main"), .int32(signal)]) { reply in
-            if case .failure(let reason) = reply { done(reason) } else { done(nil) }
+            if case .silence = reply { done(false) } else { done(true) }
         }
     }
 

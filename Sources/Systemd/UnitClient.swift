@@ -61,13 +61,13 @@ package final class UnitClient {
         var failure: String?
         for rule in rules {
             bus.call(Self.driver, "/org/freedesktop/DBus", Self.driver, "AddMatch", [.string(rule)]) { reply in
-                if case .failure(let reason) = reply { failure = failure ?? reason }
+                failure = failure ?? reply.objection
             }
         }
         call("Subscribe") { [weak self] reply in
             switch reply {
             case .message(let message): self?.owner = message.sender
-            case .failure(let reason): failure = failure ?? reason
+            case .failure(let reason), .silence(let reason): failure = failure ?? reason
             }
             done(failure)
         }
@@ -80,7 +80,7 @@ package final class UnitClient {
     ) {
         call("ListUnitsByPatterns", [.strings([]), .strings(patterns)]) { reply in
             switch reply {
-            case .failure(let reason): done(nil, reason)
+            case .failure(let reason), .silence(let reason): done(nil, reason)
             case .message(let message):
                 guard let units = try? Self.units(message) else {
                     return done(nil, "its list of units cannot be decoded")
@@ -123,7 +123,7 @@ package final class UnitClient {
     package func state(of unit: String, _ done: @escaping (_ state: String?, _ failure: String) -> Void) {
         property("ActiveState", of: unit) { reply in
             switch reply {
-            case .failure(let reason): done(nil, reason)
+            case .failure(let reason), .silence(let reason): done(nil, reason)
             case .message(let message):
                 let state = try? message.inside(BusType.variant, "s") { () throws(BusMessage.Unexpected) in
                     try message.string()
@@ -185,7 +185,7 @@ package final class UnitClient {
     {
         callInLine(method, [.string(unit), .string("replace")]) { reply in
             switch reply {
-            case .failure(let reason): done(nil, reason)
+            case .failure(let reason), .silence(let reason): done(nil, reason)
             case .message(let message): done(try? message.objectPath(), "its answer cannot be decoded")
             }
         }

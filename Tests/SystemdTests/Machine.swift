@@ -1,3 +1,4 @@
+import Glibc
 import LinuxSystem
 import ProgramKit
 import Testing
@@ -71,6 +72,15 @@ struct Machine {
             let end = try run("sh", "-euc", "mkdir -p /repository; cd /repository; \(line)")
             #expect(end.code == 0, "\(line): \(end)", sourceLocation: sourceLocation)
         }
+    }
+
+    /// The manager does nothing meanwhile, and answers nobody.
+    func frozen(_ body: () throws -> Void) throws {
+        let text = String(decoding: try Linux.readFile("\(state)/manager"), as: UTF8.self)
+        let manager = try #require(Int32(text.replacing("\n", with: "")))
+        kill(manager, SIGSTOP)
+        defer { kill(manager, SIGCONT) }
+        try body()
     }
 
     func write(_ path: String, _ text: String) throws {

@@ -19,6 +19,10 @@ import Testing
         [Handler kept]
         Exec=/bin/sh -c 'echo begin >>/run/begun; while test ! -e /run/go; do sleep 0.1; done; echo end'
         Queue=kept
+        [Handler counted]
+        Exec=/bin/sh -c 'echo begin >>/run/counted'
+        Retry=3
+        RetrySec=100ms
         [Handler asks]
         ExecCondition=/bin/sh -c 'echo asked >>/run/asked; while test ! -e /run/may; do sleep 0.1; done'
         Exec=/bin/sh -c 'echo begin; while test ! -e /run/go; do sleep 0.1; done; echo end; exit 3'
@@ -409,6 +413,28 @@ import Testing
             try wait(for: "the end after the manager") { try units(machine) == "" }
             try vanish(machine)
             try meet(machine)
+        }
+    }
+
+    /// Nobody knows whether it takes what it was asked for: no run counts as not started, or as ended.
+    @Test func aManagerThatIsSilentIsWaitedFor() throws {
+        try Machine.with(Self.watchFile) { machine in
+            try begin(machine, "waits")
+            try machine.frozen {
+                #expect(try machine.run("watchctl", "run", "counted").code == 0)
+                try go(machine)
+                try wait(for: "a start in doubt") {
+                    let log = try machine.run("journalctl", "--no-pager", "-u", "watchd.service").text
+                    return log.split(separator: "is looked at when systemd answers again").count == 2
+                }
+                let told = try machine.run("watchctl", "--json", "history").text
+                #expect(told.split(separator: "\"id\":").count == 1, "\(told)")
+            }
+            try wait(for: "its end") { try reason(machine, "counted").contains("\"result\":\"done\"") }
+            try wait(for: "the end of the other") { try reason(machine, "waits").contains("\"exit_status\":3") }
+            #expect(try machine.run("cat", "/run/counted").text == "begin\n")
+            #expect(try output(machine, "waits") == "begin\nend\n")
+            try wait(for: "their units to go") { try units(machine) == "" }
         }
     }
 

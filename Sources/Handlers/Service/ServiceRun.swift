@@ -28,8 +28,11 @@ final class ServiceRun: StartedRun, UnitListener {
 
     /// Microseconds from SIGKILL until the run counts as ended, whatever the kernel cannot end.
     private static let patience = 10_000_000
+    /// Microseconds until a manager that does not answer is asked again.
+    private static let pause = 1_000_000
+    /// The job comes first: if there is none, the state that follows is not that of before it.
     private static let looks: [UnitClient.Question] = [
-        .activeState, .subState, .loadState, .processID, .invocation, .activeEnter,
+        .job, .activeState, .subState, .loadState, .processID, .invocation, .activeEnter,
     ]
 
     private let run: RunID
@@ -53,10 +56,10 @@ final class ServiceRun: StartedRun, UnitListener {
     private var processID: Int32?
     private var invocation: String?
     private var ending: (signal: Int32, mode: KillMode)?
-    /// Of `ending`, where the manager has not taken it: the bus was not there.
+    /// Of `ending`, where the manager has not taken it, or has not said so.
     private var unsent: (signal: Int32, mode: KillMode)?
     private var hasGivenUp = false
-    /// The loss of the connection has been told.
+    /// The loss of the connection, or the manager's silence, has been told.
     private var isLossTold = false
     private var bound: QueueBound<ServiceRun> { QueueBound(self, to: environment.core) }
     private var definition: HandlerDefinition { shared.value }
@@ -130,19 +133,24 @@ final class ServiceRun: StartedRun, UnitListener {
             return plan.settings
         } sent: {
             plan.close()
-        } _: { [weak self] job, failure in
-            self?.requested(job, failure)
+        } _: { [weak self] start in
+            self?.requested(start)
         }
         environment.units.flush()
     }
 
-    private func requested(_ job: String?, _ failure: String) {
+    private func requested(_ start: UnitClient.Start) {
         guard case .requested = phase else { return }
-        environment.units.answered()
-        guard let job else {
-            return finish(.notStarted("\(unit.text): systemd refuses it: \(ServiceEnd.explained(failure))"))
+        switch start {
+        case .refused(let reason):
+            environment.units.answered()
+            return finish(.notStarted("\(unit.text): systemd refuses it: \(ServiceEnd.explained(reason))"))
+        case .job(let job):
+            environment.units.answered()
+            self.job = (job, nil)
+        // The manager makes it when it comes to it, perhaps: the next look is answered behind that.
+        case .unanswered(let reason): tellLoss(reason)
         }
-        self.job = (job, nil)
         phase = .going
         sendUnsent()
         look()
@@ -193,11 +201,7 @@ final class ServiceRun: StartedRun, UnitListener {
         case .requested, .going:
             // Its job is told by nobody any more.
             job = nil
-            guard !isLossTold else { return }
-            isLossTold = true
-            environment.logger.log(
-                .warning, "\(name): \(reason); \(unit.text) goes on, and is looked at when systemd answers again",
-                run.logFields(of: definition))
+            tellLoss(reason)
         case .stopping(let end):
             environment.logger.log(
                 .warning, "\(name): \(reason); what is left of \(unit.text) is ended at the next start of watchd",
@@ -205,6 +209,14 @@ final class ServiceRun: StartedRun, UnitListener {
             later { $0.read(end) }
         case .preparing, .reading, .over: break
         }
+    }
+
+    private func tellLoss(_ reason: String) {
+        guard !isLossTold else { return }
+        isLossTold = true
+        environment.logger.log(
+            .warning, "\(name): \(reason); \(unit.text) is looked at when systemd answers again",
+            run.logFields(of: definition))
     }
 
     private func later(_ work: @escaping (ServiceRun) -> Void) {
@@ -223,19 +235,32 @@ final class ServiceRun: StartedRun, UnitListener {
         (isLooking, looksAgain) = (true, false)
         // What is asked before the job is performed may be answered after it.
         let isJobOver = job == nil || job?.result != nil
-        client.ask(Self.looks, of: unit.text) { [weak self, weak client] answers, failure in
-            guard let self, let client, case .going = phase, isLooking else { return }
+        ask(Self.looks, client) { run, answers in run.saw(answers, client, isJobOver: isJobOver) }
+    }
+
+    /// Of a manager that does not answer nothing follows: it is asked again.
+    private func ask(
+        _ questions: [UnitClient.Question], _ client: UnitClient,
+        _ done: @escaping (ServiceRun, UnitClient.Answers) -> Void
+    ) {
+        client.ask(questions, of: unit.text) { [weak self, weak client] look in
+            guard let self, let client, client === self.client, case .going = phase, isLooking else { return }
             isLooking = false
-            guard let answers else {
-                return finish(.ended(nil, reason: "\(unit.text): \(failure)"))
+            switch look {
+            case .answers(let answers): done(self, answers)
+            case .refused(let reason): finish(.ended(nil, reason: "\(unit.text): \(reason)"))
+            case .unanswered(let reason):
+                tellLoss(reason)
+                environment.core.after(Self.pause) { [bound] in bound.value.look() }
             }
-            saw(answers, client, isJobOver: isJobOver)
         }
         environment.units.flush()
     }
 
     private func saw(_ answers: UnitClient.Answers, _ client: UnitClient, isJobOver: Bool) {
         environment.units.answered()
+        isLossTold = false
+        isSignalTaken()
         if !answers.text(.invocation).isEmpty { invocation = answers.text(.invocation) }
         tellProcess(answers)
         if hasEnded(answers, isJobOver: isJobOver) { return ask(client, answers) }
@@ -247,7 +272,7 @@ final class ServiceRun: StartedRun, UnitListener {
         case "active": answers.text(.subState) == "exited"
         case "failed": true
         // Before its job is performed it is that too.
-        case "inactive": isJobOver
+        case "inactive": isJobOver && (answers.number(.job) ?? 0) == 0
         default: false
         }
     }
@@ -273,16 +298,10 @@ final class ServiceRun: StartedRun, UnitListener {
     private func ask(_ client: UnitClient, _ seen: UnitClient.Answers) {
         let isActive = seen.text(.activeState) == "active"
         isLooking = true
-        client.ask(ServiceEnd.questions, of: unit.text) { [weak self, weak client] answers, failure in
-            guard let self, let client, case .going = phase, isLooking else { return }
-            isLooking = false
-            guard let answers else {
-                return finish(.ended(nil, reason: "\(unit.text): \(failure)"))
-            }
-            let end = ServiceEnd(unit: unit.text, answers: answers, jobResult: job?.result)
-            stop(client, end, isActive: isActive)
+        ask(ServiceEnd.questions, client) { run, answers in
+            let end = ServiceEnd(unit: run.unit.text, answers: answers, jobResult: run.job?.result)
+            run.stop(client, end, isActive: isActive)
         }
-        environment.units.flush()
     }
 
     // MARK: End
@@ -360,12 +379,21 @@ final class ServiceRun: StartedRun, UnitListener {
     private func sendUnsent() {
         guard let client, let (number, mode) = unsent else { return }
         unsent = nil
-        client.kill(unit.text, all: mode == .tree, signal: number) { [weak self, weak client] failure in
-            // The bus has gone before it was taken.
-            if failure != nil, let self, self.client !== client, unsent == nil { unsent = (number, mode) }
+        client.kill(unit.text, all: mode == .tree, signal: number) { [weak self] isAnswered in
+            guard let self else { return }
+            if !isAnswered, unsent == nil {
+                unsent = (number, mode)
+            } else if number == SIGKILL {
+                expectEnd()
+            }
         }
         environment.units.flush()
-        if number == SIGKILL { expectEnd() }
+    }
+
+    /// What the manager had not answered it has done before it answers a look.
+    private func isSignalTaken() {
+        if unsent?.signal == SIGKILL { expectEnd() }
+        unsent = nil
     }
 
     private func expectEnd() {
