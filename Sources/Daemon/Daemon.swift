@@ -129,6 +129,7 @@ package struct Daemon {
         let logger = Logger(level: configuration.settings.logLevel)
         beginning.log(logger)
         let (core, reactor) = try Context.withReactor("watchd.core")
+        reactor.oweThreads()
         armDispatchTimers(core)
 
         let parts = Parts(
@@ -149,7 +150,7 @@ package struct Daemon {
             }
         }
         let hasMainEnded = DispatchSemaphore(value: 0)
-        Context("watchd.events").async {
+        try Linux.startThread {
             try? reactor.run()
             // It hangs in the start of a process.
             guard hasMainEnded.wait(timeout: .now() + .seconds(1)) == .timedOut else { return }

@@ -79,6 +79,33 @@ import Testing
         }
     }
 
+    /// Dispatch would wait for a thread, and all that watchd does with it.
+    @Test(.enabled(if: isRoot, "only root can be somebody else")) func whereNoThreadCanBeMadeClientsAreAnswered() throws {
+        let user = ["setpriv", "--reuid=54322", "--regid=54322", "--clear-groups"]
+        try Folder.with { folder in
+            // Others may not enter the folder of the checkout.
+            let copied = try Program.run(["cp", try Products.path("watchd"), folder["watchd"]])
+            #expect(copied.code == 0, "\(copied)")
+            let given = try Program.run(["chown", "-R", "54322", folder.path])
+            #expect(given.code == 0, "\(given)")
+            let text = "[Custom poke]\nExec=/bin/true\nKey=none\nCoalesce=no\n"
+            let shell = ["sh", "-c", "exec '\(folder["watchd"])' \"$1\""]
+            let watchd = try Watchd(folder, text, launcher: user + ["prlimit", "--nproc=40:40"] + shell)
+            try watchd.waitUntilReady()
+            // A thread of Dispatch that has nothing to do ends after 5 s.
+            try wait(for: "three threads") { try Linux.readFolder("/proc/\(watchd.processID)/task").count == 3 }
+            func limit(_ count: Int) throws {
+                let words = ["prlimit", "--pid", "\(watchd.processID)", "--nproc=\(count):40"]
+                #expect(try Program.run(user + words).code == 0)
+            }
+            try limit(3)
+            for number in 1...6 { #expect(try watchd.control("emit", "poke").text == "event \(number)\n") }
+            #expect(try watchd.control("status").text.contains("raise LimitNPROC="))
+            try limit(40)
+            try wait(for: "all runs") { try watchd.control("status").text.contains("6 accepted = 6 done") }
+        }
+    }
+
     @Test(
         .enabled(if: hasUserNamespaces, "there are no user namespaces here"), arguments: ["instances", "watches"])
     func withoutInotifyTheRestGoesOnAndAPathIsComparedInTheEnd(_ limit: String) throws {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/types.h>
@@ -50,6 +51,19 @@ enum { CLINUX_MOST_THREADS = 64 };
 
 /// Starts so many threads at once, at most CLINUX_MOST_THREADS, and ends them: how many there could be.
 int clinux_threads_to_be_had(int count);
+
+/// From now on a detached thread that cannot be made for want of tasks (EAGAIN) counts as made, and is owed: Dispatch,
+/// which asks for it, does not wait. `notice` is an eventfd, which is signalled when one has come to be owed.
+void clinux_owe_threads(int notice);
+/// Makes threads that are owed, as far as it goes. Returns how many are owed still.
+int clinux_make_owed_threads(void);
+/// How many are owed.
+int clinux_owed_threads(void);
+/// The calling thread is one that is owed, until that one would have ended; nothing, where none is owed.
+void clinux_be_owed_thread(void);
+
+/// Calls `run` on a thread of its own, detached.
+int clinux_start_thread(void (*_Nonnull run)(void *_Nullable), void *_Nullable context);
 
 /// `fchmod(2)`, also of a descriptor that was opened with O_PATH.
 int clinux_chmod_place(int descriptor, unsigned mode);

@@ -21,16 +21,30 @@ package struct Context: Sendable {
         return (context, reactor)
     }
 
-    package func async(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+    package func async(_ work: @escaping @Sendable () -> Void) {
+        if let reactor, reactor.inbox.bring(work) { return }
+        queue.async(execute: work)
+    }
 
     /// Here and now, alone as ever on this context: where nothing goes on there, no other thread has to wake up for it;
     /// else it waits for its turn. Never from a context that this one waits for.
-    package func sync<Result>(_ work: () -> Result) -> Result { queue.sync(execute: work) }
+    package func sync<Result>(_ work: () -> Result) -> Result {
+        guard let reactor else { return queue.sync(execute: work) }
+        return queue.sync {
+            reactor.inbox.serve()
+            return work()
+        }
+    }
 
     /// Once, after this many microseconds of the monotonic clock.
     package func after(_ microseconds: Int, _ work: @escaping @Sendable () -> Void) {
-        queue.asyncAfter(deadline: .now() + .microseconds(microseconds), execute: work)
+        let deadline = DispatchTime.now() + .microseconds(microseconds)
+        guard reactor != nil else { return queue.asyncAfter(deadline: deadline, execute: work) }
+        Self.delays.asyncAfter(deadline: deadline) { async(work) }
     }
+
+    /// Where the delays of contexts with a reactor end.
+    private static let delays = DispatchQueue(label: "watchd.delays")
 
     /// Stops the program when it runs anywhere else.
     package func assertIsCurrent() { dispatchPrecondition(condition: .onQueue(queue)) }

@@ -5,7 +5,8 @@ package import LinuxSystem
 ///
 /// A read source of Dispatch wakes two threads for each event: the manager, which waits, and a worker, which handles;
 /// and a lane is a third. Here one thread waits, handles, and starts the process that the event asks for (`lend`).
-/// While it does that, and if that hangs, another thread of the reactor waits.
+/// While it does that, and if that hangs, another thread of the reactor waits. Where Dispatch can have no thread, one of
+/// the reactor's is lent to it.
 package final class Reactor: Sendable {
     /// Work outside of the context. It returns what is left to do in it.
     package typealias Job = @Sendable () -> @Sendable () -> Void
@@ -19,6 +20,12 @@ package final class Reactor: Sendable {
     private static let priority: EpollEvents = [.priority, .edgeTriggered]
     /// The token of `stop`; those of descriptors count from one.
     private static let stopToken: UInt64 = 0
+    /// There is something in the inbox, or a thread has come to be owed.
+    private static let inboxToken = UInt64.max
+    /// Works done at a turn's end, so that events get their turns.
+    private static let worksPerTurn = 64
+    /// Milliseconds until another try to make a thread.
+    private static let pauseOfOwing: Int32 = 1000
 
     private final class State {
         var entries: [UInt64: Entry] = [:]
@@ -34,15 +41,18 @@ package final class Reactor: Sendable {
     }
 
     private let epoll: Int32
-    /// Both ends of the pipe that ends the wait.
-    private let stopEnds: (read: Int32, write: Int32)
+    /// Readable from `stop` on.
+    private let stopDescriptor: Int32
     private let state: QueueBound<State>
+    let inbox: ReactorInbox
 
     /// Lives as long as the program.
     init(for context: Context) throws(SystemError) {
         let set = try Linux.epollCreate()
-        stopEnds = try Linux.pipe(nonBlocking: true).split()
-        try Linux.epollAdd(set.rawValue, stopEnds.read, .readable, token: Self.stopToken)
+        stopDescriptor = try Linux.eventDescriptor().release()
+        inbox = try ReactorInbox()
+        try Linux.epollAdd(set.rawValue, stopDescriptor, .readable, token: Self.stopToken)
+        try Linux.epollAdd(set.rawValue, inbox.descriptor, [.readable, .edgeTriggered], token: Self.inboxToken)
         epoll = set.release()
         state = QueueBound(State(), to: context)
     }
@@ -86,16 +96,28 @@ package final class Reactor: Sendable {
         return true
     }
 
-    /// Waits and handles until `stop`. To be called on threads that no context uses, at least one.
+    /// Dispatch does not wait for threads that cannot be made any more: the reactor sees to it that their work is done.
+    package func oweThreads() {
+        Linux.oweThreads(notice: inbox.descriptor)
+    }
+
+    /// Waits and handles until `stop`. To be called on threads that are none of Dispatch's, at least one.
     package func run() throws(SystemError) {
-        let context = state.context
-        context.sync { state.value.threads += 1 }
-        // One at a time: a job must not hold up the next.
-        while let report = try Linux.epollWait(epoll, atMost: 1, timeout: -1).first, report.token != Self.stopToken {
-            var job = context.sync { turn { handle(report) } }
+        sync { state.value.threads += 1 }
+        inbox.threadBegins()
+        // By a thread of Dispatch.
+        defer { for work in inbox.threadEnds() { state.context.async(work) } }
+        while true {
+            let timeout = Linux.areThreadsOwed ? Self.pauseOfOwing : -1
+            // One at a time: a job must not hold up the next.
+            let report = try Linux.epollWait(epoll, atMost: 1, timeout: timeout).first
+            if Linux.areThreadsOwed { payThreads() }
+            guard let report else { continue }
+            if report.token == Self.stopToken { return }
+            var job = state.context.sync { turn { handle(report) } }
             while let running = job {
                 let rest = running()
-                job = context.sync {
+                job = state.context.sync {
                     state.value.lent -= 1
                     return turn(rest)
                 }
@@ -104,15 +126,37 @@ package final class Reactor: Sendable {
     }
 
     /// Ends `run` on all threads, now or as soon as it is called. From any thread.
-    package func stop() {
-        // EAGAIN: it is to end anyway.
-        _ = try? withUnsafeBytes(of: UInt8(1)) { byte throws(SystemError) in try Linux.write(stopEnds.write, byte) }
+    package func stop() { Linux.signal(stopDescriptor) }
+
+    /// Makes the threads that are owed, or is one of them for a while, if another thread waits for events.
+    private func payThreads() {
+        guard !Linux.makeOwedThreads() else { return }
+        let isSpared = sync {
+            guard state.value.threads - state.value.lent > 1 else { return false }
+            state.value.lent += 1
+            return true
+        }
+        guard isSpared else { return }
+        Linux.beOwedThread()
+        sync { state.value.lent -= 1 }
+    }
+
+    private func sync<Result>(_ work: () -> Result) -> Result {
+        // The state's context knows of no reactor.
+        state.context.sync {
+            inbox.serve()
+            return work()
+        }
     }
 
     private func turn(_ work: () -> Void) -> Job? {
         let state = state.value
         state.canLend = state.threads - state.lent > 1
+        inbox.enter()
+        inbox.serve()
         work()
+        inbox.serve(atMost: Self.worksPerTurn) { state.job == nil }
+        inbox.leave()
         state.canLend = false
         guard let job = state.job.take() else { return nil }
         state.lent += 1
@@ -120,7 +164,7 @@ package final class Reactor: Sendable {
     }
 
     private func handle(_ report: EpollReport) {
-        // Another thread may have removed it.
+        // Another thread may have removed it; of the inbox there is none.
         guard let entry = state.value.entries[report.token] else { return }
         entry.handler(report.events)
         guard entry.interest.contains(.oneShot), state.value.entries[report.token] != nil else { return }

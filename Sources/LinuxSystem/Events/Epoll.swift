@@ -38,6 +38,14 @@ extension Linux {
         try descriptor("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
     }
 
+    /// `eventfd(2)`: readable once it was signalled.
+    package static func eventDescriptor() throws(SystemError) -> FileDescriptor {
+        try descriptor("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) }
+    }
+
+    /// Nothing happens to one that was signalled more often than can be counted, which is readable anyway.
+    package static func signal(_ eventDescriptor: Int32) { eventfd_write(eventDescriptor, 1) }
+
     /// `epoll_ctl(2)`, EPOLL_CTL_ADD. EPERM: a regular file or a folder, which are always ready.
     package static func epollAdd(
         _ epoll: Int32, _ descriptor: Int32, _ events: EpollEvents, token: UInt64

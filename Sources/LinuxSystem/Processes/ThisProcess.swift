@@ -104,10 +104,6 @@ extension Linux {
         try call("setrlimit RLIMIT_NOFILE") { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
     }
 
-    /// How many of `count` threads can be had at once, beside those that there are: RLIMIT_NPROC or a cgroup's
-    /// `pids.max` may allow fewer. They are started and ended; at most 64 are tried.
-    package static func threadsToBeHad(of count: Int) -> Int { Int(clinux_threads_to_be_had(Int32(count))) }
-
     /// `gethostname(2)`.
     package static var hostName: [UInt8] {
         var name = [CChar](repeating: 0, count: 256)
