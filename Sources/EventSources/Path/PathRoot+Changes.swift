@@ -77,6 +77,8 @@ extension PathRoot {
             return
         }
         let name = event.name
+        let former = lastRename
+        if event.change.isOfName { lastRename = nil }
         switch event.change {
         case .created: created(name)
         case .closedAfterWriting: closed(name, isOlder: isOlder)
@@ -102,7 +104,9 @@ extension PathRoot {
                 return newFiles.add(name)
             }
             tell(.written, name, isNew: isNew)
-        case .renamed(_, let fromName): renamed(name, from: fromName)
+        case .renamed(_, let fromName):
+            lastRename = NamePair(from: fromName, to: name)
+            renamed(name, from: fromName, isReturn: former == NamePair(from: name, to: fromName))
         case .selfChanged, .overflowed: break
         }
     }
@@ -168,11 +172,18 @@ extension PathRoot {
     }
 
     /// One event where it was asked for, else what it means at each end. A comparison may have told either end.
-    private func renamed(_ name: [UInt8], from oldName: [UInt8]) {
+    ///
+    /// - Parameter isReturn: the reverse was reported just before.
+    private func renamed(_ name: [UInt8], from oldName: [UInt8], isReturn: Bool) {
         newFiles.remove(oldName)
         newFiles.remove(name)
         if exchanged.remove(NamePair(from: oldName, to: name)) != nil { return }
-        if haveExchanged(name, oldName) { return exchange(name, oldName) }
+        if haveExchanged(name, oldName) {
+            exchanged.insert(NamePair(from: name, to: oldName))
+            return exchange(name, oldName)
+        }
+        // They have changed places, which showed no more at the first report.
+        if isReturn, stamp(oldName) != nil { return exchange(name, oldName) }
         let (hasToldOld, hasToldNew, wasNew) = (gone.remove(oldName) != nil, stands(name), isUntold(oldName))
         let hasReplaced = snapshot.entries[name] != nil && !hasToldNew
         gone.remove(name)
@@ -204,7 +215,6 @@ extension PathRoot {
     }
 
     private func exchange(_ name: [UInt8], _ oldName: [UInt8]) {
-        exchanged.insert(NamePair(from: name, to: oldName))
         for name in [oldName, name] {
             gone.remove(name)
             let hasTold = stands(name)

@@ -59,6 +59,8 @@ final class PathRoot: FolderObserver, WatchedPath {
     var awaited: Set<[UInt8]> = []
     /// Renames whose reverse was told with them: the two names have changed places.
     var exchanged: Set<NamePair> = []
+    /// The report of a name before this one was this rename.
+    var lastRename: NamePair?
     private(set) lazy var newFiles = NewFiles(
         hub: hub, path: { [weak self] in self?.fullPath($0) ?? $0 }, unchanged: { [owner] in owner.unchanged },
         follows: { [weak self] in self?.followsEntries ?? false }, pause: { [owner] in owner.pauseOfWriters },

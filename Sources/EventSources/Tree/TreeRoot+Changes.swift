@@ -30,9 +30,15 @@ extension TreeRoot {
         if leavesToLook(event, in: folder, from: oldFolder) { return }
         if isSecondOfExchange(event, in: folder, from: oldFolder) { return }
         if case .renamed(_, let oldName) = event.change, let oldFolder {
+            let places = (old: tree.reference(oldFolder), new: tree.reference(folder))
+            let rename = Exchange(from: places.old, fromName: oldName, to: places.new, toName: name)
+            let isReturn = lastRename == rename.reversed
+            lastRename = rename
             renamedOrIgnored(oldFolder, oldName, folder, name, isFolder: event.isFolder)
+            if isReturn { lookWhereItWas(rename) }
             return pump()
         }
+        if event.change.isOfName { lastRename = nil }
         noteIgnoreFile(name, in: folder)
         switch event.change {
         case .created:
@@ -109,7 +115,7 @@ extension TreeRoot {
         }
     }
 
-    private func came(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
+    func came(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
         guard let status = lookAt(folder, name, isFolder: isFolder, isNew: false) else { return }
         if follows(status) { return linkCame(folder, name, isNew: false) }
         guard let node = tree.child(of: folder, named: name) else {

@@ -22,6 +22,13 @@ extension TreeRoot {
         if let target, isLink || self.isLink(target) || status.map(follows) ?? false {
             return linkReplaces(oldFolder, oldName, folder, name, isFolder: isFolder)
         }
+        // A folder is back where it is known to stand, and was never seen elsewhere.
+        if let target, let status, tree.has(.isUnseen, node), status.kind == .folder, tree.isFolder(target),
+            status.inode == inodeOfName(target)
+        {
+            removeTree(node)
+            return take(status, at: target, isRecovered: false)
+        }
         if let target, isExchange(node, oldPath, target, status) {
             exchanged.insert(
                 Exchange(
@@ -136,6 +143,13 @@ extension TreeRoot {
             ![place, oldPlace].contains(pair.from) && ![place, oldPlace].contains(pair.to)
         }
         return false
+    }
+
+    /// Something stands still where a rename has come from, and the reverse was reported just before: two have changed
+    /// places, which showed no more at the first report.
+    func lookWhereItWas(_ rename: Exchange) {
+        guard let folder = tree.id(rename.from), let status = look(fullPath(folder, rename.fromName)) else { return }
+        came(folder, rename.fromName, isFolder: status.kind == .folder)
     }
 
     /// Whether two have changed places at once (`rename(2)` RENAME_EXCHANGE), which the kernel reports as two renames.

@@ -118,6 +118,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private var areFleetingFoldersPlanned = false
     /// Renames whose reverse was told with them.
     var exchanged: Set<Exchange> = []
+    /// The report of a name before this one was this rename.
+    var lastRename: Exchange?
     private(set) lazy var due = DueFiles(
         hub: hub, path: { [weak self] in self?.duePath($0) }, unchanged: { [owner] in owner.unchanged },
         follows: { [owner, path] in owner.followsLinks || $0.count == path.count },
@@ -140,6 +142,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
         var fromName: [UInt8]
         var to: FileTree.Reference
         var toName: [UInt8]
+
+        var reversed: Exchange { Exchange(from: to, fromName: toName, to: from, toName: fromName) }
     }
 
     init(_ path: [UInt8], _ trigger: PathTrigger, hub: InotifyHub, owner: PathSource) {

@@ -11,7 +11,10 @@ extension Linux {
         let box = Unmanaged.passRetained(Work(run: work))
         do throws(SystemError) {
             try call("pthread_create") {
-                clinux_start_thread({ Unmanaged<Work>.fromOpaque($0!).takeRetainedValue().run() }, box.toOpaque())
+                clinux_start_thread(
+                    { context in
+                        if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run() }
+                    }, box.toOpaque())
             }
         } catch {
             box.release()

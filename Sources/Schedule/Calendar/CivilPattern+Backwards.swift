@@ -19,9 +19,8 @@ extension CivilPattern {
         let newYear = CivilDate(year: date.year, month: 1, day: 1).daysSinceEpoch * Self.microsecondsOfDay
         let units = [60_000_000, 3_600_000_000, Self.microsecondsOfDay]
         return (units.map { time / $0 * $0 } + [newYear]).contains { start in
-            guard start > max(first, 0), let last = previousOfAll(from: start - 1), let next = next(from: last + 1) else {
-                return false
-            }
+            guard start > max(first, 0), let last = previousOfAll(from: start - 1), let next = next(from: last + 1)
+            else { return false }
             return next > time
         }
     }
