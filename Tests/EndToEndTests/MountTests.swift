@@ -93,6 +93,20 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: canMount, "nothing can be mounted here"))
+    func whatIsCoveredByAMountAboveTheRootIsNotDeleted() throws {
+        try with("Recursive=yes", path: "in/d") { watchd, inside in
+            let folder = watchd.folder["in"]
+            try inside("mount -t tmpfs none \(folder); mkdir \(folder)/e")
+            try wait(for: "the root to be missing") { try watchd.source("p").state == .waiting }
+            try inside("mkdir \(folder)/d; echo > \(folder)/d/n")
+            try wait(for: "what stands there instead, not \(told(watchd))") { told(watchd) == ["written in/d/n"] }
+            try inside("until umount \(folder); do sleep 0.02; done; echo > \(folder)/d/b")
+            try wait(for: "what is written afterwards, not \(told(watchd))") { told(watchd).last == "written in/d/b" }
+            #expect(told(watchd) == ["written in/d/n", "written in/d/b"])
+        }
+    }
+
     /// It has the number of the one before.
     @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
     func anotherFileSystemIsNotComparedWithTheFormerOne(more: String) throws {
@@ -129,6 +143,60 @@ import Testing
                 told(watchd).count { $0 == "written in/d/a" } == 2 && told(watchd).contains("written in/e/b")
             }
             #expect(!told(watchd).contains("deleted in/e/b") && !told(watchd).contains("written in/f"))
+        }
+    }
+
+    /// Another watchd finds it missing at its start, again and again.
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func aDiskThatIsMountedAfterTheStartIsComparedWithWhatWasHandledOnIt(more: String) throws {
+        try Folder.with { folder in
+            for name in ["disk", "in"] { try folder.makeFolder(name) }
+            let null = try Linux.open("/dev/null").release()
+            defer { FileDescriptor(owning: null).close() }
+            let holder = try Program(
+                (Self.launcher + ["sleep", "1000"]).map { Array($0.utf8) }, environment: Program.environment,
+                descriptors: [null, null, null])
+            let entering = ["nsenter", "--mount", "--target", "\(holder.processID)"]
+            func inside(_ commands: String) throws {
+                let made = try Program.run(entering + ["sh", "-ec", commands], folder: folder.path)
+                #expect(made.code == 0, "\(commands): \(made)")
+            }
+            func told() -> [String] { folder.lines("told").map { $0.replacing(folder["in"], with: "in") } }
+            let text = """
+                [Path p]
+                Path=@/in
+                Events=changed
+                Key=%p
+                \(more)
+                Exec=/bin/sh -c 'echo "$WATCHD_EVENT $WATCHD_PATH"'
+                StandardOutput=append:@/told
+                """
+            func life(_ body: (Watchd) throws -> Void) throws {
+                let watchd = try Watchd(folder, text, launcher: entering)
+                try watchd.waitUntilReady()
+                try wait(for: "it to be armed") { try watchd.source("p").state == .armed }
+                try body(watchd)
+                try wait(for: "its handlers") { try watchd.status().totals.outstanding == 0 }
+                watchd.send(15)
+                #expect(watchd.waitForEnd() == .exited(0))
+            }
+            try wait(for: "the namespace") {
+                try Linux.stat("/proc/\(holder.processID)/ns/mnt").inode != Linux.stat("/proc/self/ns/mnt").inode
+            }
+            let disk = folder["disk"]
+            let mount = "mount --bind \(disk) \(folder["in"])"
+            try inside("mount -t tmpfs none \(disk); mkdir \(disk)/d; echo > \(disk)/a; echo > \(disk)/d/b; \(mount)")
+            try life { _ in }
+            for round in 1...2 {
+                try inside("umount \(folder["in"])")
+                try life { _ in
+                    try inside("echo > \(folder["in"])/\(round)")
+                    try wait(for: "what stands there instead") { told().last == "written in/\(round)" }
+                    try inside("\(mount); echo more >> \(folder["in"])/a")
+                    try wait(for: "what is written on the disk, not \(told())") { told().last == "written in/a" }
+                }
+            }
+            #expect(told() == ["written in/1", "written in/a", "written in/2", "written in/a"])
         }
     }
 

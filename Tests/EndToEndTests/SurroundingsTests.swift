@@ -80,7 +80,8 @@ import Testing
     }
 
     /// Dispatch would wait for a thread, and all that watchd does with it.
-    @Test(.enabled(if: isRoot, "only root can be somebody else")) func whereNoThreadCanBeMadeClientsAreAnswered() throws {
+    @Test(.enabled(if: isRoot, "only root can be somebody else"))
+    func whereNoThreadCanBeMadeClientsAreAnswered() throws {
         let user = ["setpriv", "--reuid=54322", "--regid=54322", "--clear-groups"]
         try Folder.with { folder in
             // Others may not enter the folder of the checkout.

@@ -86,6 +86,8 @@ extension TreeRoot: RecordedPath {
     private func begin(with known: FileTree) {
         replaceTree(with: known)
         (aside, isTreeRecorded, hasBegun) = (nil, true, true)
+        // It is the tree of what stands there now, whatever stood there while it was waited for.
+        standing = nil
         due.isPaused = isArming
     }
 

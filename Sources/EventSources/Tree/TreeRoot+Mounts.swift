@@ -4,7 +4,11 @@ import LinuxSystem
 extension TreeRoot {
     func mountsChanged(isOver: Bool, below: [[UInt8]]) {
         guard !self.isOver else { return }
-        if isOver { lookBeside() }
+        if isOver {
+            // What is not there any more may be covered.
+            isUnmounted = true
+            lookBeside()
+        }
         for place in below {
             let end = place.lastIndex(of: UInt8(ascii: "/")) ?? 0
             guard let parent = tree.node(at: Array(place[..<end])), tree.isFolder(parent) else { continue }
