@@ -73,6 +73,20 @@ import WatchFile
         }
     }
 
+    @Test(arguments: ["there", "not/yet/there"]) func aLinkIsFulfilledWhenSomethingComesWhereItLeads(target: String)
+        throws
+    {
+        try Folder.with { folder in
+            try Linux.symlink(folder["link"], to: target)
+            try with([.exists(folder["link"].pathBytes), .notEmpty(folder["link"].pathBytes)]) { setup, _ in
+                try wait(for: "armed") { setup.rim.condition == .armed }
+                for end in target.indices where target[end] == "/" { try folder.makeFolder(String(target[..<end])) }
+                try folder.makeFolder(target)
+                #expect(try setup.waitForFact(1).path == folder["link"].pathBytes)
+            }
+        }
+    }
+
     @Test func aRunThatChangesNothingIsFollowedByAPauseThatDoubles() throws {
         try Folder.with { folder in
             try folder.write("flag", "1")

@@ -40,8 +40,10 @@ struct LevelView: Equatable, Sendable {
     init(_ conditions: [PathLevels.Condition]) throws(SystemError) {
         for condition in conditions {
             switch condition {
-            case .exists(let path): try walk(Self.components(path)) { $0.add($1) }
-            case .existsGlob(let pattern): try walk(pattern.components) { $0.add($1) }
+            case .exists(let path):
+                try walk(Self.components(path)) { (view, path) throws(SystemError) in try view.add(path) }
+            case .existsGlob(let pattern):
+                try walk(pattern.components) { (view, path) throws(SystemError) in try view.add(path) }
             case .notEmpty(let path):
                 try walk(Self.components(path)) { (view, path) throws(SystemError) in try view.addFolder(path) }
             }
@@ -98,14 +100,20 @@ struct LevelView: Equatable, Sendable {
     }
 
     /// A link that leads nowhere does not exist, as for access(2).
-    private mutating func add(_ path: [UInt8]) {
-        guard matches.count < Self.mostMatches, let status = try? Linux.stat(path), stamps[path] == nil else { return }
+    private mutating func add(_ path: [UInt8]) throws(SystemError) {
+        guard let status = try? Linux.stat(path) else { return try awaitEndOfLinks(path) }
+        guard matches.count < Self.mostMatches, stamps[path] == nil else { return }
         matches.append(path)
         stamps[path] = Stamp(status)
     }
 
+    /// A link on the way may lead to where nothing stands yet.
+    private mutating func awaitEndOfLinks(_ path: [UInt8]) throws(SystemError) {
+        for place in LinkWays.places(of: path) { try walk(Self.components(place)) { _, _ in } }
+    }
+
     private mutating func addFolder(_ path: [UInt8]) throws(SystemError) {
-        guard let entries = try Self.entries(of: path) else { return }
+        guard let entries = try Self.entries(of: path) else { return try awaitEndOfLinks(path) }
         places.insert(Place(folder: path))
         let counting = entries.filter { !Self.isHiddenOrBackup($0) }
         guard !counting.isEmpty else { return }

@@ -257,11 +257,19 @@ final class PathRoot: FolderObserver, WatchedPath {
 
     /// Takes the status of the path.
     func take(_ status: FileStatus?) {
+        let (existed, wasFolder) = (exists, isFolder)
         watched = status
         exists = status != nil
+        defer { if hasBegun, existed != exists, existed ? wasFolder : isFolder { tellFolder() } }
         guard let status else { return }
         if isFolder != (status.kind == .folder) { tellAllGone() }
         isFolder = status.kind == .folder
+    }
+
+    /// The folder itself has come or gone, which `PathChanged=` and `PathModified=` tell, as systemd does.
+    private func tellFolder() {
+        guard owner.trigger.ownEvents[path] != nil, !owner.isHeld else { return }
+        owner.tell(PathFact(exists ? .created : .deleted, path: path, root: path, isFolder: true))
     }
 
     func disarm() {

@@ -5,7 +5,7 @@ package import WatchFile
 
 /// `[Path NAME]`: changes of files, from inotify. Confined to its context.
 package final class PathSource: EventSource {
-    private var trigger: PathTrigger
+    private(set) var trigger: PathTrigger
     private let environment: SourceEnvironment
     let id: SourceID
     private(set) var roots: [any WatchedPath] = []
