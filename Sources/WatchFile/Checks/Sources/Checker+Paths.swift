@@ -73,10 +73,23 @@ extension Checker {
                 problems.error(
                     "Join=all cannot tell \(scope.patterns[0]) and \(scope.patterns[1]) apart: they begin with the same folder",
                     at: join.keyText)
+            } else if let (inner, outer) = overlap(trigger) {
+                problems.error(
+                    "Join=all cannot tell a change of \(inner) from one of \(outer), which it is part of",
+                    at: join.keyText)
             } else if trigger.paths.count < 2, !join.isDefault {
                 problems.warning("Join=all of a single path waits for nothing", at: join.keyText)
             }
         }
+    }
+
+    /// A path all of whose changes are those of another one, too.
+    private func overlap(_ trigger: PathTrigger) -> (inner: String, outer: String)? {
+        for outer in trigger.paths where trigger.isRecursive {
+            let inner = trigger.paths.first { $0 != outer && IgnoreRules.isAtOrBelow($0, outer) }
+            if let inner { return (String(decoding: inner, as: UTF8.self), String(decoding: outer, as: UTF8.self)) }
+        }
+        return nil
     }
 
     /// A mode of folders that nobody makes.
