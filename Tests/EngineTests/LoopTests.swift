@@ -67,6 +67,36 @@ import WatchFile
         #expect(view(fixture) == fixture.loops.first)
     }
 
+    /// The next look sees what the run has written.
+    @Test func aLoopIsFoundWhereNothingIsWatchedToo() {
+        let fixture = EngineFixture(
+            .of(handlers: [.exec("h")], sources: [.path("p", to: "h", events: .written, polledEvery: .seconds(2))]))
+        func round() {
+            fixture.advance(seconds: 0.1)
+            fixture.endFirst()
+            fixture.advance(seconds: 1.9)
+            fixture.path("p", .written, "/w/out")
+        }
+        fixture.path("p", .written, "/w/in")
+        for _ in 0..<10 { round() }
+        #expect(fixture.running.count == 1 && fixture.loops == [])
+        round()
+        #expect(fixture.running == [] && fixture.engine.operation(12)?.waitReason == .loop)
+        fixture.advance(seconds: 5)
+        #expect(fixture.running.count == 1 && fixture.loops == [], "nobody else wrote, once")
+        round()
+        #expect(fixture.running == [])
+        // Somebody else does, which the next look sees.
+        fixture.advance(seconds: 2)
+        fixture.path("p", .written, "/w/other")
+        #expect(fixture.running.count == 1 && fixture.loops == [])
+        for _ in 0..<21 { round() }
+        fixture.advance(seconds: 5)
+        round()
+        fixture.advance(seconds: 5)
+        #expect(fixture.loops.map(\.handler) == ["h"])
+    }
+
     @Test func itIsToldOnceAndLookedAtAgain() {
         let fixture = fixture()
         fixture.path("p", .written, "/w/in")

@@ -23,6 +23,8 @@ struct Traits: OptionSet, Sendable {
     static let stopsLoops = Traits(rawValue: 1 << 6)
     static let rateLimit = Traits(rawValue: 1 << 7)
     static let silence = Traits(rawValue: 1 << 8)
+    /// `Poll=yes`.
+    static let polls = Traits(rawValue: 1 << 17)
 
     // MARK: Of a handler
 
@@ -62,6 +64,7 @@ extension Traits {
             set(.settles, if: path.settle != nil)
             set(.joinsAll, if: path.joinsAll)
             set(.stopsLoops, if: path.stopsLoops)
+            set(.polls, if: path.polling.isAlways)
         case .signal, .descriptor, .process, .unit, .group, .custom: break
         }
     }

@@ -37,9 +37,11 @@ struct LoopWatch: Sendable {
 
         /// An event has come. True: somebody else writes too, and the count begins anew.
         ///
-        /// - Parameter isLevel: of a condition that fires as long as it holds.
-        mutating func heard(isLevel: Bool, at now: Int64) -> Bool {
-            let isLate = running == 0 && now <= lastEnd + LoopWatch.lateness
+        /// - Parameters:
+        ///   - isLevel: of a condition that fires as long as it holds.
+        ///   - lateness: how much later than its change it may come.
+        mutating func heard(isLevel: Bool, lateness: Int64, at now: Int64) -> Bool {
+            let isLate = running == 0 && now <= lastEnd + lateness
             guard isLevel || (running != 1 && !isLate) else { return false }
             if !held.isEmpty { suspicious = min(2 * suspicious, LoopWatch.mostRounds) }
             (hasOthers, rounds, wasQuiet) = (true, 0, false)
@@ -136,9 +138,11 @@ extension Engine {
     mutating func watchForLoop(_ ref: OperationRef, isNew: Bool) {
         guard sources[operations[ref].source].traits.contains(.paths), !loops.states.isEmpty else { return }
         let isLevel = operations[ref].entries.newest?.isLevel ?? false
+        let lateness = lateness(of: operations[ref].source)
         forEachLoopKey(ref) { engine, key in
             guard let index = engine.loops.states.index(forKey: key) else { return }
-            let hasOthers = engine.loops.states.values[index].heard(isLevel: isLevel, at: engine.now.monotonic)
+            let hasOthers = engine.loops.states.values[index].heard(
+                isLevel: isLevel, lateness: lateness, at: engine.now.monotonic)
             if hasOthers {
                 if !engine.loops.found.isEmpty { engine.loops.found[key] = nil }
                 if !engine.loops.states.values[index].held.isEmpty { engine.release(key) }
@@ -183,6 +187,16 @@ extension Engine {
 
     // MARK: Holding back
 
+    /// With `Poll=yes` a change is seen by the next look, and one of a new file by a second one.
+    private func lateness(of source: Int) -> Int64 {
+        guard sources[source].traits.contains(.polls),
+            case .path(let trigger)? = sources[source].definition?.value.trigger
+        else { return LoopWatch.lateness }
+        return LoopWatch.lateness + 2 * Int64(clamping: min(trigger.polling.interval.microseconds, 1 << 50))
+    }
+
+    private func patience(of source: Int) -> Int64 { max(LoopWatch.patience, lateness(of: source)) }
+
     private mutating func hold(_ ref: OperationRef, for key: LoopWatch.Key) {
         loops.heldBy[ref.id] = key
         loops.states[key]?.held.append(ref)
@@ -192,7 +206,7 @@ extension Engine {
     private mutating func waitForOthers(_ key: LoopWatch.Key) {
         let held = loops.states[key]?.held ?? []
         guard let first = held.first(where: { operations.isAlive($0) }) else { return }
-        let time = now.monotonic + LoopWatch.patience
+        let time = now.monotonic + patience(of: key.source)
         loops.states[key]?.until = time
         deadlines.add(.loop(first), .monotonic, at: time)
     }
@@ -258,7 +272,8 @@ extension Engine {
         guard let key = loops.heldBy[ref.id], let state = loops.states[key] else { return nil }
         let name = handlers[key.handler].name
         let wait =
-            state.until.map { "\(SpanText.remaining($0 - now.monotonic)) more" } ?? "the end of \(name) and 1s more"
+            state.until.map { "\(SpanText.remaining($0 - now.monotonic)) more" }
+            ?? "the end of \(name) and \(SpanText.remaining(patience(of: key.source))) more"
         return "Loop=, \(wait): only \(name) has written here, \(state.rounds) times in a row"
     }
 
@@ -268,7 +283,7 @@ extension Engine {
         return loops.found.filter { key, _ in
             guard key.source == source, let state = loops.states[key] else { return false }
             return state.running > 0 || sources[source].isSuspended
-                || now.monotonic - state.lastEnd < 10 * LoopWatch.patience
+                || now.monotonic - state.lastEnd < 10 * patience(of: source)
         }.values.min { ($0.since, $0.handler) < ($1.since, $1.handler) }
     }
 }

@@ -102,13 +102,14 @@ extension SourceDefinition {
     static func path(
         _ name: String, to handlers: String..., on queue: String = "default", key: KeyRule = .handler,
         coalesces: Bool = true, isSuspended: Bool = false, events: PathEvents = .all,
-        settle: SettleRule? = nil, stopsLoops: Bool = false,
+        settle: SettleRule? = nil, stopsLoops: Bool = false, polledEvery interval: TimeSpan? = nil,
         joining paths: [String] = []
     ) -> SourceDefinition {
         let roots = paths.isEmpty ? ["/w"] : paths
         var trigger = PathTrigger(paths: roots.map { Array($0.utf8) }, events: events)
         trigger.joinsAll = !paths.isEmpty
         (trigger.settle, trigger.stopsLoops) = (settle, stopsLoops)
+        if let interval { trigger.polling = PathTrigger.Polling(isAlways: true, interval: interval) }
         return make(.path, name, .path(trigger), handlers, queue, key, coalesces, isSuspended)
     }
 
