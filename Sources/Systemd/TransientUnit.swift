@@ -184,6 +184,9 @@ extension UnitClient {
     /// Keeps the manager from forgetting a unit that has ended, as long as this connection lasts.
     package func hold(_ unit: String) { callInLine("RefUnit", [.string(unit)]) { _ in } }
 
+    /// Ends what `hold` has begun.
+    package func release(_ unit: String) { callInLine("UnrefUnit", [.string(unit)]) { _ in } }
+
     /// The manager may forget a unit that has ended, and that it has failed. It asks the bus who wants that, so the
     /// connection has to last until it is done.
     package func forget(_ unit: String, _ done: @escaping () -> Void) {

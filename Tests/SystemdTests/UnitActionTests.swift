@@ -60,7 +60,8 @@ import Testing
     @Test func jobsAreDoneToldAndNeverWaitedForInVain() throws {
         try Machine.with(Self.watchFile) { machine in
             for name in ["one", "two"] { try service(machine, name, "ExecStart=/bin/sleep 1000") }
-            try service(machine, "oneshot", "Type=oneshot\nExecStart=/bin/sh -c 'sleep 0.3; echo >/run/whole'")
+            let note = "sleep 0.3; echo $$INVOCATION_ID >/run/whole"
+            try service(machine, "oneshot", "Type=oneshot\nExecStart=/bin/sh -c '\(note)'")
             try service(machine, "dies", "Type=exec\nExecStart=/bin/sh -c 'sleep 0.3; exit 3'")
             try service(machine, "bad", "Type=oneshot\nExecStart=/bin/false")
             try service(machine, "endless", "Type=oneshot\nExecStart=/bin/sleep 1000")
@@ -89,7 +90,11 @@ import Testing
         #expect(try machine.run("watchctl", "run", "--wait", "stop").code == 0)
         #expect(try ctl(machine, "is-active", "one", "two") == "inactive inactive ")
         #expect(try machine.run("watchctl", "run", "--wait", "whole").code == 0)
-        #expect(try machine.run("test", "-e", "/run/whole").code == 0)
+        let invocation = try machine.run("cat", "/run/whole").text
+        let told = try machine.run("watchctl", "output", "whole").text
+        #expect(invocation.count == 33)
+        #expect(
+            told == "oneshot.service: start done, inactive, result success, _SYSTEMD_INVOCATION_ID=\(invocation)")
     }
 
     private func fail(_ machine: Machine) throws {
@@ -101,6 +106,10 @@ import Testing
             let told = try reason(machine, handler)
             #expect(told.contains(part), "\(told)")
         }
+        let invocation = try ctl(machine, "show", "--value", "--property", "InvocationID", "bad").prefix(32)
+        let told = try machine.run("watchctl", "output", "bad").text
+        let end = "start its job failed, failed, result exit-code, _SYSTEMD_INVOCATION_ID=\(invocation)"
+        #expect(told == "bad.service: \(end)\n")
         #expect(try ctl(machine, "is-failed", "dies") == "failed ")
         #expect(try machine.run("watchctl", "run", "--wait", "stop-failed").code == 0)
         let jobs = try ctl(machine, "list-jobs")

@@ -12,6 +12,8 @@ final class UnitRun: StartedRun, UnitListener {
     /// A unit and what has become of it.
     private struct Part {
         var unit: String
+        /// The manager does not forget it meanwhile.
+        var isHeld = false
         /// Its object while it is there.
         var job: String?
         var isJobOver = false
@@ -98,6 +100,9 @@ final class UnitRun: StartedRun, UnitListener {
             client.resolve(parts[index].unit) { [weak self, weak client] unit in
                 guard let self, let client, !isOver else { return }
                 parts[index].unit = unit
+                // Else one that has ended may be forgotten before it is asked about.
+                parts[index].isHeld = true
+                client.hold(unit)
                 client.queue(action.verb.method, unit) { [weak self] job, failure in
                     self?.queued(index, job, failure)
                 }
@@ -138,14 +143,15 @@ final class UnitRun: StartedRun, UnitListener {
 
     private func jobEnded(_ index: Int, _ result: String, _ client: UnitClient) {
         // As systemctl has it.
-        guard ["done", "skipped"].contains(result) else { return end(index, failure: Self.sentence(result)) }
+        if !["done", "skipped"].contains(result) { parts[index].failure = Self.sentence(result) }
         let unit = parts[index].unit
         client.invocation(of: unit) { [weak self] in self?.parts[index].invocation = $0 }
         client.state(of: unit) { [weak self, weak client] state, failure in
             guard let self, let client, !isOver, !parts[index].isOver else { return }
-            guard let state else { return end(index, failure: failure) }
+            guard let state else { return end(index, failure: parts[index].failure ?? failure) }
             parts[index].state = state
-            guard action.waits, !["inactive", "failed"].contains(state) else { return look(index, client) }
+            let goesOn = action.waits && parts[index].failure == nil && !["inactive", "failed"].contains(state)
+            if !goesOn { look(index, client) }
         }
         environment.units.flush()
     }
@@ -172,6 +178,7 @@ final class UnitRun: StartedRun, UnitListener {
 
     private func judge(_ index: Int) {
         let part = parts[index]
+        if let failure = part.failure { return end(index, failure: failure) }
         // To be stopped is all that is asked of one that has failed before.
         let hasFailed =
             action.verb.mayStart && part.state == "failed" || action.waits && !["success", nil].contains(part.result)
@@ -190,7 +197,7 @@ final class UnitRun: StartedRun, UnitListener {
     private func tell(_ part: Part) {
         var words = ["\(part.unit): \(action.verb.rawValue) \(part.failure ?? "done")"]
         if let state = part.state { words.append(state) }
-        if let result = part.result, part.failure == nil { words.append("result \(result)") }
+        if let result = part.result { words.append("result \(result)") }
         if let invocation = part.invocation { words.append("_SYSTEMD_INVOCATION_ID=\(invocation)") }
         let line = words.joined(separator: ", ")
         environment.logger.write(
@@ -219,6 +226,7 @@ final class UnitRun: StartedRun, UnitListener {
     private func finish(_ exit: Exit?, reason: String?) {
         guard !isOver else { return }
         isOver = true
+        if let client { for part in parts where part.isHeld { client.release(part.unit) } }
         // Not while the connection is read.
         environment.core.async { [bound] in bound.value.environment.units.remove(bound.value) }
         ended()
