@@ -24,6 +24,9 @@ import Testing
         UnitWait=yes
         [Handler bad]
         Unit=bad
+        [Handler mixed]
+        Unit=one endless
+        TimeoutSec=infinity
         [Handler nobody]
         Unit=nobody
         [Handler late]
@@ -70,6 +73,7 @@ import Testing
             _ = try ctl(machine, "daemon-reload")
             try succeed(machine)
             try fail(machine)
+            try runOn(machine)
             _ = try machine.run("touch", "/run/in/a-b c")
             try wait(for: "the instance") { try machine.run("cat", "/run/taken").text == "/run/in/a-b c\n" }
             try loseTheBus(machine)
@@ -95,6 +99,15 @@ import Testing
         #expect(invocation.count == 33)
         #expect(
             told == "oneshot.service: start done, inactive, result success, _SYSTEMD_INVOCATION_ID=\(invocation)")
+    }
+
+    /// What is told while it runs.
+    private func runOn(_ machine: Machine) throws {
+        _ = try machine.run("watchctl", "run", "mixed")
+        try wait(for: "what it has said so far") {
+            try machine.run("watchctl", "output", "mixed").text.hasPrefix("one.service: start done, active")
+        }
+        _ = try machine.run("watchctl", "cancel", "mixed")
     }
 
     private func fail(_ machine: Machine) throws {

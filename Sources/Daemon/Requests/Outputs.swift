@@ -38,7 +38,7 @@ extension Runtime {
         guard let view = engine.operation(id) else { return endedOutput(of: id, attempt, done) }
         let summary = OperationSummary(view, .administrator)
         let wanted = attempt ?? summary.attempt
-        if view.pid != nil, wanted == summary.attempt, let output = runs?.output(of: id) {
+        if view.state == .executing, wanted == summary.attempt, let output = runs?.output(of: id) {
             return done(.of(GetOutput.Reply(summary, wanted, output)))
         }
         let total = wanted == summary.attempt ? runs?.bytesWritten(by: id) : nil
@@ -80,7 +80,9 @@ extension Runtime {
             ($0.started != nil || $0.attempt > 1)
                 && (query.source == nil || query.source == $0.origin.description)
         }
-        if let running = begun.last(where: { $0.pid != nil }) ?? begun.last { return done(.success(running.id)) }
+        if let running = begun.last(where: { $0.state == .executing }) ?? begun.last {
+            return done(.success(running.id))
+        }
         ended(query) { [unowned self] result in
             switch result {
             case .failure(let error): done(.failure(ManagerError.storeFailing(reason: error.description).reply))

@@ -232,7 +232,7 @@ extension OperationDetail {
 
     /// Of one that has not ended: what runs now, or the last attempt.
     mutating func tell(outputSoFar view: OperationView, _ runs: RunSet?, _ attempts: FailedAttempts) {
-        guard view.pid != nil, let output = runs?.output(of: view.id) else {
+        guard view.state == .executing, let output = runs?.output(of: view.id) else {
             tell(output: attempts.output(of: view.id, attempt: summary.attempt) ?? [])
             outputBytes = runs?.bytesWritten(by: view.id)
             return
