@@ -357,6 +357,17 @@ import WatchFile
         }
     }
 
+    @Test func whatJobsOfUnitsHaveToldIsInTheLogOnly() throws {
+        try Rim.with { rim in
+            let run = RunID(operation: 5, attempt: 1)
+            let action = UnitAction(units: [Template(literal: "a.service")])
+            let definition = SharedDefinition(HandlerDefinition(name: "h", action: .unit(action)))
+            rim.adopt(AdoptRequest(run: run, definition: definition, pid: 0))
+            #expect(rim.ended[run]?.reason == "watchd was restarted while it ran, and how it ended is not known")
+            #expect(rim.used[run]?.lacksBeginning == true)
+        }
+    }
+
     @Test func aProcessThatIsGoneOrAnothersEndsUnknown() throws {
         let reason = "watchd was restarted while it ran, and how it ended is not known"
         let run = RunID(operation: 5, attempt: 1)

@@ -5,6 +5,8 @@ import Testing
 /// `Unit=` handlers, with a real systemd manager and a real bus.
 @Suite("Jobs of units", .ownThreadChain, .serialized) struct UnitActionTests {
     private static let watchFile = """
+        [Watchd]
+        DrainSec=0
         [Handler both]
         Unit=one two.service
         [Handler restart]
@@ -101,13 +103,32 @@ import Testing
             told == "oneshot.service: start done, inactive, result success, _SYSTEMD_INVOCATION_ID=\(invocation)")
     }
 
-    /// What is told while it runs.
+    /// While it runs, and when watchd stops.
     private func runOn(_ machine: Machine) throws {
         _ = try machine.run("watchctl", "run", "mixed")
         try wait(for: "what it has said so far") {
             try machine.run("watchctl", "output", "mixed").text.hasPrefix("one.service: start done, active")
         }
-        _ = try machine.run("watchctl", "cancel", "mixed")
+        let listed = try machine.run("watchctl", "--json", "operations", "--handler", "mixed").text
+        let id = listed.split(separator: "\"id\":").last?.prefix { $0.isNumber } ?? ""
+        let shown = try machine.run("watchctl", "show", "\(id)").text
+        #expect(shown.contains("one.service: start done, active"), "\(shown)")
+        _ = try ctl(machine, "restart", "watchd")
+        let log = try machine.run("journalctl", "-u", "watchd", "-o", "cat", "--no-pager", "-g", "mixed").text
+        #expect(log.contains("has its jobs cancelled: watchd stops") && !log.contains("SIGTERM"), "\(log)")
+        try beKilled(machine)
+        _ = try machine.run("watchctl", "forget", "mixed")
+    }
+
+    private func beKilled(_ machine: Machine) throws {
+        _ = try machine.run("watchctl", "run", "mixed")
+        try wait(for: "what it has said so far") {
+            try machine.run("watchctl", "output", "mixed").text.hasPrefix("one.service: start done, active")
+        }
+        _ = try ctl(machine, "kill", "--signal=KILL", "watchd")
+        try wait(for: "the next watchd") { try reason(machine, "mixed").contains("how it ended is not known") }
+        let told = try machine.run("watchctl", "output", "mixed")
+        #expect(told.text.isEmpty && told.errorText.contains("is in the log only"), "\(told)")
     }
 
     private func fail(_ machine: Machine) throws {

@@ -89,7 +89,7 @@ extension Runtime {
             guard let persistence else { return performOne(action) }
             persistence.whenSafe(orFailing: true) { [unowned self] in performOne(action) }
         case .signal(let run, let number, let mode):
-            if engine.phase == .draining { logEnding(run, number) }
+            if engine.phase == .draining { logEnding(run, number, mode) }
             runs?.signal(run, number: number, mode: mode)
         case .log(let handler, let operation, let text):
             let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]

@@ -24,9 +24,10 @@ extension Runtime {
     }
 
     /// At a stop nobody else tells why a handler has to end.
-    func logEnding(_ run: RunID, _ number: Int32) {
-        guard let view = engine.operation(run.operation), let why = engine.whyEnding(run) else { return }
-        logger.log(.notice, "\(view.handler) \(run.operation)  gets \(LinuxSignal.name(number)): \(why)")
+    func logEnding(_ run: RunID, _ number: Int32, _ mode: KillMode) {
+        guard let view = engine.operation(run.operation), let why = engine.whyEnding(run), let runs else { return }
+        logger.log(
+            .notice, "\(view.handler) \(run.operation)  \(runs.ending(run, number: number, mode: mode)): \(why)")
     }
 
     func drained(_ leftBehind: [UInt64], _ leftRunning: [AdoptRequest]) {

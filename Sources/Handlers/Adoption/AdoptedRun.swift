@@ -46,7 +46,7 @@ final class AdoptedRun: OngoingRun {
     func begin(pidfd: consuming FileDescriptor?, output: consuming FileDescriptor?) {
         leaf = environment.containment.living(request.run)
         if let leaf { environment.containment.restore(definition.contract.resources, on: leaf, of: definition.name) }
-        usage.lacksBeginning = isWritingToWatchd
+        usage.lacksBeginning = isWritingToWatchd || isOfJobs
         wasUnread = isWritingToWatchd && output.number == nil
         if pidfd.number != nil { keptNames.append(.pidfd(request.run)) }
         if let output {
@@ -129,6 +129,9 @@ final class AdoptedRun: OngoingRun {
     private var isWritingToWatchd: Bool {
         definition.isCommand && (definition.standardOutput == .journal || definition.standardError == .journal)
     }
+
+    /// Its lines are what the service manager has told, and nothing of it is there to be found.
+    private var isOfJobs: Bool { if case .unit = definition.action { true } else { false } }
 
     /// Another end of the pipe that it writes into: with none it would die of SIGPIPE. Only a pipe that watchd made,
     /// and not what was inherited or named.

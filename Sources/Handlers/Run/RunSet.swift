@@ -169,6 +169,11 @@ package final class RunSet {
 
     package func signal(_ run: RunID, number: Int32, mode: KillMode) { runs[run]?.signal(number, mode) }
 
+    /// What a signal that is about to be sent is to a run, in words: `gets SIGTERM`.
+    package func ending(_ run: RunID, number: Int32, mode: KillMode) -> String {
+        (runs[run] as? UnitRun)?.ending(number, mode) ?? "gets \(LinuxSignal.name(number))"
+    }
+
     /// Runs that cannot be started for want of something, with what.
     package var delays: [(name: String, reason: String)] {
         runs.values.compactMap { run in run.delay.map { (run.name, $0) } }.sorted { $0.0 < $1.0 }

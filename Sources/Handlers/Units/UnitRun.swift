@@ -81,14 +81,22 @@ final class UnitRun: StartedRun, UnitListener {
 
     /// The first signal cancels the jobs, and with them the run; the second one leaves them.
     func signal(_ number: Int32, _ mode: KillMode) {
-        let jobs = parts.compactMap { $0.isJobOver ? nil : $0.job }
-        guard let client, !isEnding, mode != .none, number != 9, !jobs.isEmpty else {
-            return later("the jobs were left to themselves")
-        }
+        guard let client, cancels(number, mode) else { return later("the jobs were left to themselves") }
         isEnding = true
         for job in jobs { client.cancel(job: job) }
         environment.units.flush()
     }
+
+    /// What `signal` is about to do, in words.
+    func ending(_ number: Int32, _ mode: KillMode) -> String {
+        cancels(number, mode) ? "has its jobs cancelled" : "leaves its jobs to themselves"
+    }
+
+    private func cancels(_ number: Int32, _ mode: KillMode) -> Bool {
+        client != nil && !isEnding && mode != .none && number != 9 && !jobs.isEmpty
+    }
+
+    private var jobs: [String] { parts.compactMap { $0.isJobOver ? nil : $0.job } }
 
     // MARK: The service manager
 
