@@ -103,6 +103,27 @@ struct RunCommandTests {
         #expect(fixture.story.isEmpty)
     }
 
+    @Test func aLineIsAsItsDescriptorWouldTellIt() {
+        var trigger = DescriptorTrigger(listener: .fifo(Array("/run/de".utf8)), framing: .line)
+        (trigger.include, trigger.exclude) = ([Array("^x(.*)$".utf8)], [Array("no".utf8)])
+        var source = SourceDefinition.fifo("de", to: "h")
+        source.trigger = .descriptor(trigger)
+        let fixture = EngineFixture(.of(handlers: [.exec("h")], sources: [source]))
+        #expect(ids(fixture, run(fixture, "descriptor/de", lines: ["xabc"])) == [1])
+        guard case .line(let fact) = fixture.starts.first?.events.first?.fact else {
+            Issue.record("no line")
+            return
+        }
+        #expect(fact == LineFact(Array("xabc".utf8), captures: [Array("abc".utf8)]))
+        for (line, reason) in [("yabc", "no Include= matches it"), ("xno", "Exclude= matches it")] {
+            #expect(
+                error(fixture, run(fixture, "de", lines: ["xabc", line]))
+                    == .refused("de refuses the line “\(line)”: \(reason)"))
+        }
+        #expect(fixture.starts.count == 1)
+        #expect(ids(fixture, run(fixture, "handler/h", lines: ["yabc"])) != nil, "it has no filter of its own")
+    }
+
     /// `rm -rf /srv/%f` is another command without a path.
     @Test(arguments: [
         (Specifier.lastComponent, "%f", "PATH"), (.folder, "%{folder}", "PATH"), (.capture(2), "%2", "--line TEXT"),

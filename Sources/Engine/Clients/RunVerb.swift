@@ -49,6 +49,7 @@ extension Engine {
         case .queue, .semaphore: break
         case .source(let index):
             guard command.paths.isEmpty || takesPaths(index) else { throw .takesNoPaths(command.name) }
+            try checkLines(command, source: index)
             try checkDescriptors(sources[index].targets.map(\.handler))
             if command.isEmpty { try checkEntries(sources[index].targets.map(\.handler), command.name) }
         case .handler(let handler):
@@ -69,6 +70,21 @@ extension Engine {
     func checkDescriptors(_ handlers: [Int]) throws(CommandError) {
         let needing = handlers.first { self.handlers[$0].definition.value.needsDescriptor }
         if let needing { throw .needsDescriptor(handler: self.handlers[needing].name) }
+    }
+
+    /// A line that its descriptor would not have told.
+    private func checkLines(_ command: Command.RunCommand, source: Int) throws(CommandError) {
+        guard let filter = lineFilter(source), !command.lines.isEmpty else { return }
+        for line in command.lines {
+            guard let reason = filter.refusal(of: line) else { continue }
+            let text = String(decoding: line.prefix(100), as: UTF8.self)
+            throw .refused("\(command.name) refuses the line “\(text)”: \(reason)")
+        }
+    }
+
+    private func lineFilter(_ source: Int) -> LineFilter? {
+        guard case .descriptor(let trigger) = sources[source].definition?.value.trigger else { return nil }
+        return LineFilter(trigger)
     }
 
     /// `rm -rf /srv/%f` without a path would be another command than the one that was meant.
@@ -147,7 +163,9 @@ extension Engine {
         let paths = command.paths.map { path in
             Fact.path(PathFact(.written, path: path, root: roots.first { path.starts(with: $0) } ?? []))
         }
-        let given = paths + command.lines.map { .line(LineFact($0)) }
+        let filter = command.lines.isEmpty ? nil : lineFilter(source)
+        let lines = command.lines.map { Fact.line(LineFact($0, captures: filter?.captures($0) ?? [])) }
+        let given = paths + lines
         if !given.isEmpty { return given }
         if command.data == nil, case .timer = sources[source].definition?.value.trigger {
             return [.timer(scheduled: now.realtime)]

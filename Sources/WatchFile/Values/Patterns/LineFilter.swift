@@ -1,6 +1,4 @@
-package import WatchFile
-
-/// `Include=` and `Exclude=` of a descriptor. Confined to its context.
+/// `Include=` and `Exclude=` of a descriptor. Not to be shared between threads.
 package final class LineFilter {
     private let include: [LinePattern]
     private let exclude: [LinePattern]
@@ -21,5 +19,11 @@ package final class LineFilter {
             if let captures = pattern.match(line) { return captures }
         }
         return nil
+    }
+
+    /// Why a line is refused, in words; `nil`: it is not.
+    package func refusal(of line: [UInt8]) -> String? {
+        guard captures(line) == nil else { return nil }
+        return exclude.contains { $0.match(line) != nil } ? "Exclude= matches it" : "no Include= matches it"
     }
 }
