@@ -142,6 +142,17 @@ struct SubmitByUsersTests {
         }
     }
 
+    @Test func ownCommandsHaveTheirNamesInTheStoreToo() throws {
+        try Lives.run(Self.queues, prepare: Self.program) { lives in
+            _ = try run(lives.folder, user: 1, group: 1, ["run", "--queue", "open", "--wait", "--", "echo", "mine"])
+            lives.stop()
+            try lives.start()
+            #expect(try run(lives.folder, user: 1, group: 1, ["history"]).text.contains("echo mine"))
+            let others = try run(lives.folder, ["history"])
+            #expect(others.code == 0 && others.text.contains("@command") && !others.text.contains("mine"))
+        }
+    }
+
     @Test func oneUsersKeyKeepsNobodyElseWaiting() throws {
         try Watchd.run(Self.queues, prepare: Self.program) { watchd in
             _ = try run(watchd.folder, ["run", "--queue", "open", "--key", "disk", "--", "sleep", "1000"])

@@ -53,6 +53,8 @@ package struct HistoryQuery: Equatable, Sendable {
     package var until: Int64?
     /// Only what comes behind this one.
     package var after: Position?
+    /// The handler whose records come with their events.
+    package var eventsOf: String?
     package var limit = 100
 
     /// A place in the list of what has ended, newest first.

@@ -19,7 +19,7 @@ package final class HistoryReader {
         return (database, place)
     }
 
-    /// Ended operations, newest first, without events and output.
+    /// Ended operations, newest first, without output, and without events but for those that the query asks for.
     package func page(_ query: HistoryQuery) throws(StoreError) -> [HistoryRow] {
         try read { database throws(StoreError) in try HistoryRow.page(query, database) }
     }

@@ -34,7 +34,7 @@ extension HistoryRow {
         ).first
     }
 
-    /// The records of a query, without events and output.
+    /// The records of a query, without output, and without events but for those that it asks for.
     static func page(_ query: HistoryQuery, _ database: Database) throws(StoreError) -> [HistoryRow] {
         var range = HistoryRange(handler: query.handler, source: query.source)
         range.since = query.since ?? .min
@@ -43,7 +43,10 @@ extension HistoryRow {
         let runs = try HistoryRun.all(database).filter { run in
             (query.results?.contains(run.result) ?? true) && (!query.isUnsettled || run.isUnsettled)
         }
-        return try rows(try range.newest(query.limit, of: runs, database), database)
+        var rows = try rows(try range.newest(query.limit, of: runs, database), database)
+        guard let handler = query.eventsOf else { return rows }
+        for index in rows.indices where rows[index].handler == handler { try rows[index].readEvents(database) }
+        return rows
     }
 
     static func failed(_ handler: String, _ limit: Int, _ database: Database) throws(StoreError) -> [HistoryRow] {

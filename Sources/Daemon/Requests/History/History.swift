@@ -10,8 +10,10 @@ import WatchFile
 /// Ended operations: from the store, and from memory those that may not be there yet. Each calls `done` once.
 extension Runtime {
     func history(_ parameters: ListHistory.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
-        let query: HistoryQuery
+        var query: HistoryQuery
         do throws(ErrorReply) { query = try self.query(parameters) } catch { return done(.error(error)) }
+        // They say whose command it is.
+        if role != .administrator { query.eventsOf = CommandFact.handlerName }
         ended(query) { [unowned self] result in
             switch result {
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
@@ -48,7 +50,7 @@ extension Runtime {
         return young.suffix(max(0, engine.settings.keepHistory))
     }
 
-    /// Without events, output and attempts.
+    /// Without output and attempts, and without events but for those that the query asks for.
     private func stored(
         _ query: HistoryQuery, _ done: @escaping (Swift.Result<[EndedOperation], StoreError>) -> Void
     ) {
