@@ -142,6 +142,26 @@ struct SubmitByUsersTests {
         }
     }
 
+    @Test func ownFailuresMayBeDealtWithAndNobodyElses() throws {
+        try Watchd.run(Self.queues, prepare: Self.program) { watchd in
+            let folder = watchd.folder
+            func own(_ words: String...) throws -> Finished { try run(folder, user: 1, group: 1, words) }
+            _ = try own("run", "--queue", "open", "--wait", "false")
+            for verb in ["retry", "forget"] {
+                #expect(try run(folder, [verb, "1"]).code == 4)
+                #expect(try own(verb, "@command").code == 4, "those of everybody")
+            }
+            let again = try own("retry", "1")
+            #expect(again.code == 0 && again.text.contains("1 runs again as 2"), "\(again)")
+            try watchd.waitUntilIdle()
+            #expect(try run(folder, ["forget", "2"]).code == 4)
+            #expect(try own("forget", "2").code == 0)
+            #expect(try own("forget", "2").code == 1)
+            #expect(try watchd.control("run", "--queue", "closed", "--user", "daemon", "--wait", "false").code != 0)
+            #expect(try own("retry", "3").code == 4, "root has submitted it")
+        }
+    }
+
     @Test func ownCommandsHaveTheirNamesInTheStoreToo() throws {
         try Lives.run(Self.queues, prepare: Self.program) { lives in
             _ = try run(lives.folder, user: 1, group: 1, ["run", "--queue", "open", "--wait", "--", "echo", "mine"])

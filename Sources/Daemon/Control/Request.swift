@@ -115,6 +115,16 @@ struct Request: Sendable {
             return .plain { runtime, done in
                 runtime.forOwner(of: parameters.id, peer, done) { runtime.cancel(parameters, peer.role, done) }
             }
+        case ControlInterface.Retry.fullName:
+            let target: FailedTarget = try call.parameters()
+            return .plain { runtime, done in
+                runtime.forOwner(of: target.id, peer, done) { runtime.retry(target, peer, done) }
+            }
+        case Forget.fullName:
+            let target: FailedTarget = try call.parameters()
+            return .plain { runtime, done in
+                runtime.forOwner(of: target.id, peer, done) { runtime.forget(target, done) }
+            }
         default: return try change(call, peer)
         }
     }
@@ -249,12 +259,6 @@ struct Request: Sendable {
         case Start.fullName: return try steer(.start, call, peer)
         case StopProcess.fullName: return try steer(.stop, call, peer)
         case Restart.fullName: return try steer(.restart, call, peer)
-        case ControlInterface.Retry.fullName:
-            let target: FailedTarget = try call.parameters()
-            return .plain { runtime, done in runtime.retry(target, done) }
-        case Forget.fullName:
-            let target: FailedTarget = try call.parameters()
-            return .plain { runtime, done in runtime.forget(target, done) }
         default: throw .methodNotImplemented(call.method)
         }
     }

@@ -5,7 +5,17 @@ import Varlink
 
 /// `Retry` and `Forget`: what is done about operations that failed. Each calls `done` once.
 extension Runtime {
-    func retry(_ target: FailedTarget, _ done: @escaping Request.Completion) {
+    /// A command of somebody who may not do everything runs again where its queue still takes his.
+    func retry(_ target: FailedTarget, _ peer: Peer, _ done: @escaping Request.Completion) {
+        guard peer.role != .administrator, let id = target.id else { return retry(target, done) }
+        failure(id, done) { [unowned self] operation in
+            maySubmit(to: operation.queue, peer) { [unowned self] isAllowed in
+                if isAllowed { retry(target, done) } else { done(.error(.permissionDenied)) }
+            }
+        }
+    }
+
+    private func retry(_ target: FailedTarget, _ done: @escaping Request.Completion) {
         failures(target, limit: Manager.maximumRetried, done) { [unowned self] failures, more in
             if let lost = failures.first(where: { !$0.hasAllEvents }) {
                 let reason = "the events of operation \(lost.id) are no longer kept, so it cannot be tried again"

@@ -3,7 +3,7 @@ import Engine
 import Varlink
 import WatchFile
 
-/// Commands of clients are their own: whoever submitted one may look at it and end it.
+/// Commands of clients are their own: whoever submitted one may look at it, end it, and deal with its failure.
 extension Runtime {
     /// Calls `done` once with what a client may do about one operation.
     func role(of peer: Peer, for id: Int?, _ done: @escaping (Peer.Role) -> Void) {

@@ -196,15 +196,18 @@ extension Runtime {
         _ submission: Swift.Result<Submission, ManagerError>, on queue: String, _ peer: Peer, _ ancestry: Ancestry?,
         _ done: @escaping Request.Completion
     ) {
-        guard peer.role == .administrator else {
+        maySubmit(to: queue, peer) { [unowned self] isAllowed in
             // A client without the right is told nothing else.
-            guard let who = engine.submitters(ofQueue: queue) else { return done(.error(.permissionDenied)) }
-            return isAmong(who, peer) { [unowned self] isAllowed in
-                guard isAllowed else { return done(.error(.permissionDenied)) }
-                take(submission, peer, ancestry, done)
-            }
+            guard isAllowed else { return done(.error(.permissionDenied)) }
+            take(submission, peer, ancestry, done)
         }
-        take(submission, peer, ancestry, done)
+    }
+
+    /// Whether a client may put commands on a queue.
+    func maySubmit(to queue: String, _ peer: Peer, _ done: @escaping (Bool) -> Void) {
+        if peer.role == .administrator { return done(true) }
+        guard let who = engine.submitters(ofQueue: queue) else { return done(false) }
+        isAmong(who, peer, done)
     }
 
     /// A group is looked up beside the core; who is in it, the kernel has said.
