@@ -62,6 +62,21 @@ import WatchFile
         #expect(order(fixture) == ["high user-initiated", "low user-initiated", "normal default"])
     }
 
+    @Test func whoMayNotChangeThingsRaisesNothing() {
+        let fixture = fixture()
+        for name in ["high", "normal", "low"] { run(fixture, name) }
+        fixture.command(.wait(.operation(3), after: nil, caller: nil, raisesQoS: false))
+        let user = CommandFact.User.credentials(UserCredentials(user: 1, group: 1, groups: []))
+        var command = Engine.Command.SubmitCommand(
+            queue: "normal", CommandFact([Array("c".utf8)], user: user), waits: true)
+        command.raisesQoS = false
+        fixture.command(.submit(command))
+        #expect(
+            order(fixture) == [
+                "high user-initiated", "normal default", "@command default", "low background",
+            ])
+    }
+
     @Test func soDoesOneWhoWaitsByItsNumberLater() {
         let fixture = fixture()
         for name in ["high", "normal"] { run(fixture, name) }

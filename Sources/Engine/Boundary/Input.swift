@@ -138,7 +138,7 @@ package enum Command: Sendable {
     case process(ProcessVerb, name: String)
     /// Answered when it has come, or `after` that many microseconds. `caller`: the operation of whose run the client is
     /// a part; a wait that could only end after it is refused.
-    case wait(Awaited, after: Int64?, caller: UInt64?)
+    case wait(Awaited, after: Int64?, caller: UInt64?, raisesQoS: Bool = true)
 }
 
 package enum ProcessVerb: String, CaseIterable, Sendable {
@@ -233,6 +233,8 @@ extension Command {
         package var waits: Bool
         /// The client waits for its end by its number.
         package var isAwaited = false
+        /// It takes the QoS of a client who waits.
+        package var raisesQoS = true
         /// The operation of whose run the client is a part.
         package var caller: UInt64?
 

@@ -46,8 +46,8 @@ extension Engine {
                 try leaveGroup(name, ticket)
                 actions.append(.reply(token, .done))
             case .process(let verb, let name): try steer(verb, name, token)
-            case .wait(let awaited, let span, let caller):
-                try wait(awaited, after: span, caller: caller, token)
+            case .wait(let awaited, let span, let caller, let raisesQoS):
+                try wait(awaited, after: span, caller: caller, raisesQoS: raisesQoS, token)
             }
         } catch {
             actions.append(.reply(token, .failure(error)))

@@ -32,7 +32,7 @@ extension Engine {
         case .operation(let id):
             guard let ref = operations.ref(id: id) else { return reply(token, .operations([id]), isSafe: true) }
             close(ref)
-            if command.waits || command.isAwaited { hurry([id], caller: command.caller) }
+            if command.raisesQoS, command.waits || command.isAwaited { hurry([id], caller: command.caller) }
             if command.waits { return calls.run([id], caller: command.caller, token) }
             reply(token, .operations([id]), isSafe: !isDurable(ref))
         case .ended(let result, let reason, _): reply(token, .refused(result, reason: reason), isSafe: true)

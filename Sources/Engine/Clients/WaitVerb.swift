@@ -4,7 +4,7 @@ import WatchFile
 /// `watchctl wait`: until an operation has ended, a queue or a group is empty.
 extension Engine {
     mutating func wait(
-        _ awaited: Awaited, after span: Int64?, caller: UInt64?, _ token: Token
+        _ awaited: Awaited, after span: Int64?, caller: UInt64?, raisesQoS: Bool, _ token: Token
     ) throws(CommandError) {
         if let caller, let chain = deadlock(of: caller, waitingFor: awaited) { throw .wouldDeadlock(chain: chain) }
         guard var wait = try wait(for: awaited) else { return actions.append(.reply(token, .waited(nil))) }
@@ -15,7 +15,7 @@ extension Engine {
             deadlines.add(.wait(token), .monotonic, at: deadline)
         }
         calls.wait(wait, token)
-        if case .operation(let id) = wait.subject { hurry([id], caller: caller) }
+        if raisesQoS, case .operation(let id) = wait.subject { hurry([id], caller: caller) }
     }
 
     /// `nil`: there is nothing to wait for.

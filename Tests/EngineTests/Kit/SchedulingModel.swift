@@ -196,7 +196,8 @@ struct SchedulingModel {
             }
         case .command(.signal(let name, let count), _): given = (name, count)
         case .command(.run(let command), _): isCallerWaiting = command.waits
-        case .command(.wait(.operation(let id), after: _, caller: _), _): items[id]?.isAwaited = true
+        case .command(.wait(.operation(let id), after: _, caller: _, raisesQoS: true), _):
+            items[id]?.isAwaited = true
         case .command(.enterGroup(let name, _), _): group = (name, true)
         case .command(.leaveGroup(let name, _), _): group = (name, false)
         default: break

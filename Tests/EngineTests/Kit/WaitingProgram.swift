@@ -112,7 +112,7 @@ struct WaitingProgram {
         case .run(var run):
             run.caller = caller
             return .run(run)
-        case .wait(let awaited, let span, _): return .wait(awaited, after: span, caller: caller)
+        case .wait(let awaited, let span, _, _): return .wait(awaited, after: span, caller: caller)
         default: return command
         }
     }

@@ -240,6 +240,8 @@ extension Runtime {
         case .success(let submission):
             var request = submission.command
             request.caller = ancestry.flatMap(operation(of:))
+            // Else QoS= of the queue would not bound what they ask for.
+            request.raisesQoS = peer.role == .administrator
             submit(request, peer, done)
         }
     }

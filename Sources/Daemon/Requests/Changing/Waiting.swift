@@ -19,7 +19,8 @@ extension Runtime {
             return done(.of(refusal))
         }
         let request = EngineCommand.wait(
-            awaited, after: parameters.timeoutUsec.map(Int64.init), caller: operation(of: ancestry))
+            awaited, after: parameters.timeoutUsec.map(Int64.init), caller: operation(of: ancestry),
+            raisesQoS: peer.role == .administrator)
         command(request, of: peer) { [unowned self] answer in
             switch answer {
             case .waited(let view):
