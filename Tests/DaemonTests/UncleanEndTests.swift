@@ -23,6 +23,13 @@ struct UncleanEndTests {
         #expect(!end.isKnown && end.problem == nil)
     }
 
+    @Test func aRemedyIsToldOfWhatHasAQueueOnly() {
+        #expect(WaitingByHandler(["@acquire disk:1": 2]).help == nil)
+        #expect(
+            WaitingByHandler(["@acquire disk:1": 2, "backup": 1]).help
+                == "Durable=yes for their queue keeps what waits")
+    }
+
     @Test func onlySourcesThatMayHaveLostSomethingAreNamed() throws {
         #expect(try !sentence([]).contains("may be lost"))
         #expect(try sentence(["a"]).hasSuffix("; what was not read yet of descriptor/a may be lost"))

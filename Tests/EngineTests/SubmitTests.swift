@@ -179,6 +179,17 @@ import WatchFile
         #expect(fixture.error(submit(fixture, "con", fact("e"), after: [99])) == .noSuchOperation(99))
     }
 
+    @Test func theOptionIsWhatItWaitsBy() {
+        let fixture = EngineFixture(Self.configuration)
+        submit(fixture, "con", fact("a"))
+        submit(fixture, "con", fact("b"), after: [1])
+        var command = Engine.Command.SubmitCommand(queue: "con", fact("c"), after: [1])
+        command.isRequired = true
+        fixture.command(.submit(command))
+        let found = [2, 3].map { fixture.engine.operation($0)?.waitingFor }
+        #expect(found == ["operation 1 (--after)", "operation 1 (--requires)"])
+    }
+
     @Test func itWaitsForItsTimeOnTheWallClock() {
         let fixture = EngineFixture(Self.configuration)
         let due = fixture.now.realtime + 3_600_000_000

@@ -44,6 +44,13 @@ struct HistoryTests: VerbTesting {
         #expect(try shown(byHand: [false, false]).contains("  timer/long, 2 events  (--all: each)\n"))
     }
 
+    @Test func aCancelledCommandIsToldWithItsReason() throws {
+        var operation = Self.operation(
+            9, Submit.handlerName, .cancelled, at: "2026-11-20T09:41:00.000000Z", cause: "rsync -a /home backup:")
+        operation.reason = "cancelled while it ran"
+        #expect(try text([operation], width: 140).contains("  rsync -a /home backup:, cancelled while it ran\n"))
+    }
+
     /// The example of the documentation.
     private static let operations: [OperationSummary] = {
         var operations = (0..<11).map { index in

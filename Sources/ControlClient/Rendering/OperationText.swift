@@ -63,9 +63,11 @@ enum OperationText {
     /// Why it exists, or why it ended as it did, and what came of it.
     static func cause(_ operation: OperationSummary) -> String {
         let hasRun = operation.result == .done || operation.result?.isFailure == true
-        let why = (hasRun ? nil : operation.reason) ?? operation.cause
+        // Of commands each is another one.
+        let tellsBoth = hasRun || operation.handler == Submit.handlerName
+        let why = (tellsBoth ? nil : operation.reason) ?? operation.cause
         let successor = operation.successor.map { " → \($0)" } ?? ""
-        return why + successor + (hasRun ? operation.reason.map { ", \(short($0))" } ?? "" : "")
+        return why + successor + (tellsBoth ? operation.reason.map { ", \(short($0))" } ?? "" : "")
     }
 
     /// A reason for a table: a `PATH` that a command was looked for in is named, and `watchctl show` prints it.

@@ -28,6 +28,12 @@ struct WaitingByHandler: Equatable, Sendable {
         return "\(total) operations that waited on queues that are not durable: \(list)"
     }
 
+    /// The remedy; `nil`: there is none, as what waited for a client alone goes with it and has no queue.
+    var help: String? {
+        let isOfQueues = counts.keys.contains { !$0.hasPrefix(Engine.holdName) }
+        return isOfQueues ? "Durable=yes for their queue keeps what waits" : nil
+    }
+
     // MARK: In the store
 
     /// A line for each handler: the number, a space, its name.

@@ -54,7 +54,8 @@ extension Engine {
         }
     }
 
-    private static let holdName = "@acquire "
+    /// The names of their handlers begin so.
+    package static let holdName = "@acquire "
 
     /// The process is no child of watchd's, and its output is its own.
     private static func holdDefinition(_ units: SemaphoreCount) -> HandlerDefinition {

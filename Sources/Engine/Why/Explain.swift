@@ -177,8 +177,10 @@ extension Engine {
             guard let other = operations.ref(id: id) else { return nil }
             let name = handlers[operations[other].handler].name
             let isRequired = dependencies.isRequired(id, by: ref)
-            let sentence = "operation \(id) (\(isRequired ? "Requires" : "After")=\(name))"
-            return wait(ref, .dependency, sentence, other: id, section: section)
+            let isOfClient = operations[ref].handler == commandHandler
+            let key = "\(isRequired ? "Requires" : "After")=\(name)"
+            let why = isOfClient ? isRequired ? "--requires" : "--after" : key
+            return wait(ref, .dependency, "operation \(id) (\(why))", other: id, section: section)
         }
         let left = operations[ref].times.wakeUp - now.monotonic
         if let sentence = settleSentence(ref) {

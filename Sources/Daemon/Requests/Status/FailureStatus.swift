@@ -111,7 +111,8 @@ extension Runtime {
         return GetStatus.Problem(
             object: "watchd", since: wireTime(engine.started.realtime), problem: problem,
             action: "as noted up to 2s before its end; shown until watchd is restarted",
-            help: "watchctl history · Durable=yes for their queue keeps what waits")
+            help: ["watchctl history", WaitingByHandler(uncleanEnd?.lost.counts ?? [:]).help]
+                .compactMap(\.self).joined(separator: " · "))
     }
 
     /// The operations that the last stop cancelled; told until the next one.
@@ -120,6 +121,6 @@ extension Runtime {
         return GetStatus.Problem(
             object: "watchd", since: wireTime(engine.started.realtime),
             problem: "the last stop cancelled \(cancelledBefore.sentence)",
-            action: "shown until watchd is restarted", help: "Durable=yes for their queue keeps what waits")
+            action: "shown until watchd is restarted", help: cancelledBefore.help)
     }
 }
