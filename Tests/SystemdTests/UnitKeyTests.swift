@@ -11,6 +11,7 @@ import Testing
         "BindReadOnlyPaths=/etc:/mnt/x", "TemporaryFileSystem=/mnt:size=1M /srv", "MountFlags=slave",
         "StateDirectory=of-a b", "StateDirectory=of-c:of-d", "RuntimeDirectory=of-a", "RuntimeDirectoryMode=0750",
         "RestrictAddressFamilies=AF_UNIX AF_INET", "RestrictAddressFamilies=~AF_PACKET",
+        "ProtectHome=yes", "UtmpMode=user",
         "SystemCallFilter=@system-service", "SystemCallFilter=~@mount @swap", "SystemCallLog=@clock",
         "SystemCallErrorNumber=EACCES", "SystemCallArchitectures=native", "RestrictNamespaces=~user net",
         "RestrictNamespaces=yes", "RestrictNetworkInterfaces=~lo",

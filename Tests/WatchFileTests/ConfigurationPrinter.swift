@@ -126,6 +126,18 @@ struct ConfigurationPrinter {
         key("KillSignal", signal(handler.killSignal))
         key("KillMode", handler.killMode.rawValue)
         exitStatuses("SuccessExitStatus", handler.successExitStatus)
+        if handler.hasProcess { process(handler) }
+        for (name, list) in [
+            ("OnSuccess", handler.completions.success), ("OnFailure", handler.completions.failure),
+            ("OnRetry", handler.completions.retry), ("OnChange", handler.completions.change),
+            ("OnFinished", handler.completions.finished), ("OnLate", handler.completions.late),
+            ("OnSlow", handler.completions.slow),
+        ] {
+            for handler in list { key(name, handler) }
+        }
+    }
+
+    mutating func process(_ handler: HandlerDefinition) {
         handler.workingDirectory.map { key("WorkingDirectory", path($0)) }
         contract(handler.contract)
         environment(handler.environment)
@@ -135,14 +147,6 @@ struct ConfigurationPrinter {
         }
         key("StandardOutput", output(handler.standardOutput))
         key("StandardError", output(handler.standardError))
-        for (name, list) in [
-            ("OnSuccess", handler.completions.success), ("OnFailure", handler.completions.failure),
-            ("OnRetry", handler.completions.retry), ("OnChange", handler.completions.change),
-            ("OnFinished", handler.completions.finished), ("OnLate", handler.completions.late),
-            ("OnSlow", handler.completions.slow),
-        ] {
-            for handler in list { key(name, handler) }
-        }
     }
 
     mutating func placement(_ placement: UnitPlacement?) {

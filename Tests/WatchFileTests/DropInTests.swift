@@ -105,7 +105,7 @@ struct DropInTests {
     @Test func namesResolveAcrossFilesAndDefaultsHoldForAll() throws {
         let result = load(
             ("a.watch", "[Timer t]\nEverySec=1h\nHandler=h\n[Handler]\nTimeoutSec=7s\nEnvironment=A=1\n", nil),
-            ("b.watch", "[Handler h]\nLog=x\nEnvironment=B=2\nQueue=low\n[Timer u]\nEverySec=1h\nLog=y\n", nil),
+            ("b.watch", "[Handler h]\nExec=/x\nEnvironment=B=2\nQueue=low\n[Timer u]\nEverySec=1h\nLog=y\n", nil),
             ("c.watch", "[Timer]\nQueue=main\nTimeoutSec=8s\n[Queue]\nBacklog=5\n[Queue q]\nWidth=\n", nil))
         #expect(sentences(result) == [])
         let configuration = try #require(result.configuration)

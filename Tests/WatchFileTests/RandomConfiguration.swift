@@ -65,6 +65,9 @@ struct RandomConfiguration {
             guard case .exec(let commands) = result.handlers[index].action else { continue }
             placeInUnit(&result.handlers[index], commands.count)
         }
+        for index in result.handlers.indices where !result.handlers[index].hasProcess {
+            dropUnused(&result.handlers[index])
+        }
         let streams = Set(result.handlers.filter { $0.stream != nil }.map(\.name))
         for index in result.queues.indices where result.queues[index].finalizer.map(streams.contains) ?? false {
             result.queues[index].finalizer = nil
@@ -182,6 +185,15 @@ struct RandomConfiguration {
         if commands > 1 { handler.standardInput = .null }
         if handler.standardOutput == .inherit { handler.standardOutput = .null }
         if handler.standardError == .inherit { handler.standardError = .null }
+    }
+
+    /// What the checks refuse beside an action without a process.
+    func dropUnused(_ handler: inout HandlerDefinition) {
+        let plain = HandlerDefinition(name: handler.name, action: handler.action)
+        (handler.contract, handler.workingDirectory) = (plain.contract, plain.workingDirectory)
+        handler.environment = plain.environment
+        handler.standardInput = plain.standardInput
+        (handler.standardOutput, handler.standardError) = (plain.standardOutput, plain.standardError)
     }
 
     /// What the checks refuse beside `Stream=`.
@@ -341,5 +353,15 @@ struct RandomConfiguration {
 
     mutating func some(of names: [String]) -> [String] {
         Array(names.shuffled(using: &generator).prefix(number(0...2)))
+    }
+}
+
+extension HandlerDefinition {
+    /// Of its action, or of its conditions.
+    var hasProcess: Bool {
+        switch action {
+        case .exec, .stream, .mail, .client: true
+        case .log, .emit, .unit, .process: !conditions.commands.isEmpty
+        }
     }
 }

@@ -339,6 +339,16 @@ enum KeyTable {
     /// Keys of a handler that are about the cgroup of its runs.
     static let containmentNames: Set = ["MemoryMax", "CPUQuota", "TasksMax", "CPUWeight", "IOWeight"]
 
+    /// Actions that watchd or the service manager does, without a process of the run's own.
+    static let processless: Set = ["Unit", "Process", "Emit", "Log"]
+
+    /// Keys that mean nothing beside those.
+    static let ofProcess: [String] = {
+        let others = ["Credential", "StandardInput", "StandardOutput", "StandardError"]
+        let names = launchNames.union(containmentNames).union(others)
+        return handler.map(\.name).filter(names.contains)
+    }()
+
     /// Keys of a handler that are about its process; a supervised command has them too.
     static let processNames = launchNames.union(containmentNames).union([
         "KillSignal", "KillMode", "TimeoutStopSec", "SuccessExitStatus", "StandardOutput", "StandardError",

@@ -57,14 +57,22 @@ enum UnitKeyTable {
         (
             .text,
             [
-                "ProtectSystem", "ProtectHome", "ProtectProc", "ProcSubset", "RootDirectory", "RootImage", "RootVerity",
-                "RuntimeDirectoryPreserve", "Personality", "KeyringMode", "PAMName", "UtmpIdentifier", "UtmpMode",
+                "RootDirectory", "RootImage", "RootVerity", "RuntimeDirectoryPreserve", "PAMName", "UtmpIdentifier",
                 "SELinuxContext", "LogNamespace", "NetworkNamespacePath", "IPCNamespacePath",
-                "PrivatePIDs", "Slice", "DevicePolicy", "ManagedOOMSwap", "ManagedOOMMemoryPressure",
-                "ManagedOOMPreference", "MemoryPressureWatch", "DelegateSubgroup", "RootImagePolicy",
+                "PrivatePIDs", "Slice", "MemoryPressureWatch", "DelegateSubgroup", "RootImagePolicy",
                 "MountImagePolicy", "ExtensionImagePolicy",
             ]
         ),
+        (.word(["yes", "no", "full", "strict"]), ["ProtectSystem"]),
+        (.word(["yes", "no", "read-only", "tmpfs"]), ["ProtectHome"]),
+        (.word(["noaccess", "invisible", "ptraceable", "default"]), ["ProtectProc"]),
+        (.word(["all", "pid"]), ["ProcSubset"]),
+        (.word(["inherit", "private", "shared"]), ["KeyringMode"]),
+        (.word(["init", "login", "user"]), ["UtmpMode"]),
+        (.word(["auto", "closed", "strict"]), ["DevicePolicy"]),
+        (.word(["auto", "kill"]), ["ManagedOOMSwap", "ManagedOOMMemoryPressure"]),
+        (.word(["none", "avoid", "omit"]), ["ManagedOOMPreference"]),
+        (.word(UnitForm.architectures), ["Personality"]),
         (.flagOrWord(["disconnected"]), ["PrivateTmp"]),
         (.flagOrWord(["self", "identity", "full"]), ["PrivateUsers"]),
         (.flagOrWord(["private", "strict"]), ["ProtectControlGroups"]),
@@ -86,10 +94,10 @@ enum UnitKeyTable {
         (
             .filter,
             [
-                "SystemCallFilter", "SystemCallLog", "RestrictAddressFamilies", "RestrictFileSystems",
-                "RestrictNetworkInterfaces",
+                "SystemCallFilter", "SystemCallLog", "RestrictFileSystems", "RestrictNetworkInterfaces",
             ]
         ),
+        (.families, ["RestrictAddressFamilies"]),
         (
             .mode,
             [

@@ -29,7 +29,10 @@ extension Checker {
             let own = Entries(
                 defaultEntries(.handler), actionEntries(defaultEntries(section.kind), kind: section.kind),
                 actionEntries(section.entries, kind: section.kind))
-            addHandler(HandlerDraft(name: section.name, header: section.header, title: section.title, entries: own))
+            var draft = HandlerDraft(
+                name: section.name, header: section.header, title: section.title, entries: own)
+            draft.sharedKeys = processKeys(section, entries)
+            addHandler(draft)
         } else {
             checkHandlerKeys(section, ofItsProcess: processKeys(section, entries))
             let startsSomething = (["Handler"] + SourceDraft.silenceKeys).contains { entries.has($0) }
@@ -91,6 +94,7 @@ extension Checker {
         checkUnit(of: draft)
         checkPlacement(of: draft)
         checkProcessKeys(of: draft)
+        checkUnusedProcessKeys(of: draft)
         checkContract(draft.entries)
         checkProgress(of: draft)
         checkDigest(of: draft)
@@ -110,6 +114,18 @@ extension Checker {
             guard count > WatchFile.maximumNames else { continue }
             problems.error("\(key)= has more than \(WatchFile.maximumNames) names", at: entry.text)
             return
+        }
+    }
+
+    /// Keys about a process, beside an action that starts none; its conditions would be processes.
+    private mutating func checkUnusedProcessKeys(of draft: HandlerDraft) {
+        let kinds = KeyTable.actionNames.filter { draft.entries.has($0) }
+        guard kinds.count == 1, KeyTable.processless.contains(kinds[0]), !draft.entries.has("ExecCondition") else {
+            return
+        }
+        for key in KeyTable.ofProcess where !draft.sharedKeys.contains(key) {
+            guard let entry = draft.entries.entry(key), !entry.isDefault, !entry.isUnreadable else { continue }
+            problems.error("\(key)= means nothing beside \(kinds[0])=, which starts no process", at: entry.keyText)
         }
     }
 

@@ -43,7 +43,9 @@ extension Checker {
             problems.error(
                 "\(key)=\(word) is about a process of the run, and Process= has none of its own", at: entry.text)
         }
-        if let entry = draft.entries.entry("StandardInput"), !entry.isDefault, !entry.isUnreadable {
+        if draft.entries.has("ExecCondition"), let entry = draft.entries.entry("StandardInput"), !entry.isDefault,
+            !entry.isUnreadable
+        {
             problems.error("StandardInput= means nothing beside Process=", at: entry.keyText)
         }
     }

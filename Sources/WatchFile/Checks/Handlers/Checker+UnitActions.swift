@@ -31,7 +31,9 @@ extension Checker {
             guard let entry = draft.entries.entry(key), entry.value?.word == word, !entry.isDefault else { continue }
             problems.error("\(key)=\(word) is about a process, and Unit= has none of its own", at: entry.text)
         }
-        if let entry = draft.entries.entry("StandardInput"), !entry.isDefault, !entry.isUnreadable {
+        if draft.entries.has("ExecCondition"), let entry = draft.entries.entry("StandardInput"), !entry.isDefault,
+            !entry.isUnreadable
+        {
             problems.error("StandardInput= means nothing beside Unit=", at: entry.keyText)
         }
     }

@@ -21,6 +21,8 @@ struct HandlerDraft {
     let dependencies: [Reference]
     /// Of `After=process/NAME`.
     let processes: [Reference]
+    /// Keys that the `Command=` of its source has too.
+    var sharedKeys: Set<String> = []
     /// `nil` when it could not be read; it has been told about.
     var action: HandlerAction?
     var commands: [CommandText] = []

@@ -28,8 +28,11 @@ extension UnitForm {
         switch self {
         case .flag, .flagOrWord: Self.flag(text).map { .flag($0) }
         case .text: .text(text)
+        case .word(let choices):
+            choices.contains(text) || choices.contains("yes") && Self.flag(text) != nil ? .text(text) : nil
         case .texts: .texts(words)
         case .filter: Self.filter(words)
+        case .families: Self.families(words)
         case .mode: UInt32(text, radix: 8).flatMap { $0 <= 0o777 ? .number($0) : nil }
         case .weight: Self.weight(text).map { .large($0) }
         case .processors: Self.set(words).map { .bytes($0) }
@@ -183,6 +186,13 @@ extension UnitForm {
     private static func filter(_ words: [String]) -> UnitProperty.Value {
         let (isInverted, names) = inverted(words)
         return .structure([.flag(!isInverted), .texts(names)])
+    }
+
+    private static func families(_ words: [String]) -> UnitProperty.Value? {
+        let isKnown = inverted(words).words.allSatisfy { word in
+            word.hasPrefix("AF_") && (addressFamilies + ["LOCAL", "FILE", "ROUTE"]).contains(String(word.dropFirst(3)))
+        }
+        return isKnown ? filter(words) : nil
     }
 
     private static func sum<Number: FixedWidthInteger>(_ words: [String], _ bits: [String: Number]) -> Number? {

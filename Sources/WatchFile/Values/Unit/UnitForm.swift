@@ -1,17 +1,21 @@
 /// The form of the value of a `Unit.KEY=`: how it is written, and the type in which the manager takes it.
 ///
 /// The types are those of `org.freedesktop.systemd1(5)`, the spellings those of `systemd.exec(5)` and
-/// `systemd.resource-control(5)`. Words that newer systemd versions may add are left to the manager.
+/// `systemd.resource-control(5)`; words out of a fixed list are those of systemd 252.
 enum UnitForm {
     case flag
     /// A flag, or one of the words, which newer managers take in a property with `Ex` behind its name.
     case flagOrWord([String])
     /// As it is written.
     case text
+    /// One of these words; with `yes` among them, or any other spelling of a flag.
+    case word([String])
     /// Words.
     case texts
     /// Words, or with `~` before the first all others.
     case filter
+    /// A filter of address families; the manager of systemd 252 does not take `none` over the bus.
+    case families
     case mode
     /// A size, `infinity`, or a share of the machine's, whose property has `Scale` behind its name.
     case bytes
@@ -80,9 +84,9 @@ enum UnitForm {
     /// Whether the key may be repeated: the manager adds up what it gets.
     var isList: Bool {
         switch self {
-        case .texts, .filter, .ioLimit, .addresses, .capabilities, .binds, .temporaryFolders, .devices, .deviceWeight,
-            .deviceLatency, .credential, .credentialText, .credentialSecret, .field, .folders, .imageOptions,
-            .mountedImages, .images, .sockets, .program, .sets, .linePattern:
+        case .texts, .filter, .families, .ioLimit, .addresses, .capabilities, .binds, .temporaryFolders,
+            .devices, .deviceWeight, .deviceLatency, .credential, .credentialText, .credentialSecret, .field,
+            .folders, .imageOptions, .mountedImages, .images, .sockets, .program, .sets, .linePattern:
             true
         default: false
         }
@@ -94,7 +98,10 @@ enum UnitForm {
         case .flag: "yes or no"
         case .flagOrWord(let words): "one of yes, no, \(words.joined(separator: ", "))"
         case .text, .texts: "text"
+        case .word(let words): "one of \(words.joined(separator: ", "))"
         case .filter: "a list of names"
+        case .families:
+            "a list of \(Self.addressFamilies.map { "AF_\($0)" }.joined(separator: ", ")), perhaps behind a ~"
         case .mode: "an access mode from 0000 to 0777"
         case .bytes: "a size such as 64M, or infinity, or a share such as 20%"
         case .weight: "a number from 1 to 10000"
@@ -145,6 +152,19 @@ enum UnitForm {
         let all = names.enumerated().map { ($1, Int32($0)) } + (0..<8).map { ("local\($0)", Int32(16 + $0)) }
         return Dictionary(uniqueKeysWithValues: all)
     }()
+
+    /// Of `Personality=`.
+    static let architectures = [
+        "arm64", "arm64-be", "arm", "arm-be", "x86", "x86-64", "ppc", "ppc-le", "ppc64", "ppc64-le", "s390", "s390x",
+    ]
+
+    /// `AF_…` of `bits/socket.h` (glibc 2.36), without those that are other names of one.
+    static let addressFamilies = [
+        "UNIX", "INET", "INET6", "NETLINK", "PACKET", "ALG", "APPLETALK", "ASH", "ATMPVC", "ATMSVC", "AX25",
+        "BLUETOOTH", "BRIDGE", "CAIF", "CAN", "DECnet", "ECONET", "IB", "IEEE802154", "IPX", "IRDA", "ISDN", "IUCV",
+        "KCM", "KEY", "LLC", "MCTP", "MPLS", "NETBEUI", "NETROM", "NFC", "PHONET", "PPPOX", "QIPCRTR", "RDS", "ROSE",
+        "RXRPC", "SECURITY", "SMC", "SNA", "TIPC", "VSOCK", "WANPIPE", "X25", "XDP",
+    ]
 
     static let levels = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]
 
