@@ -38,6 +38,7 @@ enum ManualText {
 
     private static func operands(_ text: String) -> String {
         text.split(separator: " ").map { word in
+            if let suffixed = suffixed(word) { return suffixed }
             let isOptional = word.hasPrefix("[")
             let bare = word.filter { !"[].…".contains($0) }
             if bare == "|" { return "No \\&|" }
@@ -45,6 +46,14 @@ enum ManualText {
             let operand = (bare.first?.isUppercase ?? false ? "Ar \(bare)" : "Cm \(bare)") + list
             return isOptional ? "Oo \(operand) Oc" : operand
         }.joined(separator: " ")
+    }
+
+    /// `SEMAPHORE[:N]`; `nil`: it has no part that may be missing.
+    private static func suffixed(_ word: Substring) -> String? {
+        guard let parts = String(word).parts(around: "[:"), !parts.before.isEmpty, parts.after.hasSuffix("]") else {
+            return nil
+        }
+        return "Ar \(parts.before) Ns Oo \\&: Ns Ar \(parts.after.dropLast()) Oc"
     }
 
     private static func sentence(_ summary: String) -> String {
