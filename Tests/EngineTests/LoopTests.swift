@@ -87,7 +87,7 @@ import WatchFile
         round()
         #expect(fixture.running == [])
         // Somebody else does, which the next look sees.
-        fixture.advance(seconds: 2)
+        fixture.advance(seconds: 3)
         fixture.path("p", .written, "/w/other")
         #expect(fixture.running.count == 1 && fixture.loops == [])
         for _ in 0..<21 { round() }

@@ -39,7 +39,7 @@ struct SnapshotOfMounts: Sendable {
 
 /// Mounts and unmounts over a folder or file.
 extension PathRoot {
-    func mountsChanged(isOver: Bool, below: [[UInt8]]) {
+    func mountsChanged(isOver: Bool, isAbove: Bool, below: [[UInt8]]) {
         guard isOver else { return }
         // The new file system may hang.
         owner.beside { [path] () throws(SystemError) in

@@ -35,8 +35,9 @@ protocol WatchedPath: AnyObject {
     ///
     /// - Parameters:
     ///   - isOver: at the path, above it, or directly in it.
+    ///   - isAbove: above it.
     ///   - below: at these places below it.
-    func mountsChanged(isOver: Bool, below: [[UInt8]])
+    func mountsChanged(isOver: Bool, isAbove: Bool, below: [[UInt8]])
 
     /// The source is not armed before that is over.
     var isUnready: Bool { get }

@@ -2,13 +2,11 @@ import LinuxSystem
 
 /// Mounts and unmounts over and below a tree.
 extension TreeRoot {
-    func mountsChanged(isOver: Bool, below: [[UInt8]]) {
+    func mountsChanged(isOver: Bool, isAbove: Bool, below: [[UInt8]]) {
         guard !self.isOver else { return }
-        if isOver {
-            // What is not there any more may be covered.
-            isUnmounted = true
-            lookBeside()
-        }
+        // What is not there any more is covered, or uncovered, perhaps.
+        if isAbove { isUnmounted = true }
+        if isOver { lookBeside() }
         for place in below {
             let end = place.lastIndex(of: UInt8(ascii: "/")) ?? 0
             guard let parent = tree.node(at: Array(place[..<end])), tree.isFolder(parent) else { continue }
