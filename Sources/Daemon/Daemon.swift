@@ -129,7 +129,6 @@ package struct Daemon {
         let logger = Logger(level: configuration.settings.logLevel)
         beginning.log(logger)
         let (core, reactor) = try Context.withReactor("watchd.core")
-        reactor.oweThreads()
         armDispatchTimers(core)
 
         let parts = Parts(
@@ -151,15 +150,17 @@ package struct Daemon {
         }
         let hasMainEnded = DispatchSemaphore(value: 0)
         try Linux.startThread {
-            try? reactor.run()
-            // It hangs in the start of a process.
-            guard hasMainEnded.wait(timeout: .now() + .seconds(1)) == .timedOut else { return }
+            try? reactor.run(paysThreads: true)
+            // It hangs in the start of a process; or it does the work of a thread of Dispatch for some seconds more, and
+            // has to say then why watchd cannot be started.
+            let patience = failure.withLock { $0 == nil } ? 1 : 10
+            guard hasMainEnded.wait(timeout: .now() + .seconds(patience)) == .timedOut else { return }
             logger.flush(seconds: 5)
             listener.removeSocketFile()
             Linux.exit(0)
         }
         // Not dispatchMain(), which would unblock every signal (Dispatch.md, fact 15).
-        try reactor.run()
+        try reactor.run(paysThreads: true)
         hasMainEnded.signal()
         logger.flush(seconds: 5)
         listener.removeSocketFile()

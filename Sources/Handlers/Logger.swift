@@ -110,7 +110,10 @@ package final class Logger: Sendable {
         let group = DispatchGroup()
         group.enter()
         context.async { group.leave() }
-        _ = group.wait(timeout: .now() + .seconds(seconds))
+        // Nobody else makes the thread that it needs, where that could not be made at once.
+        for _ in 0..<10 * seconds where group.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+            _ = Linux.makeOwedThreads()
+        }
     }
 
     /// A writer that finds nobody writing wakes the context: the lines of a burst wake it once.

@@ -62,15 +62,6 @@ extension UnitClient {
         package func number(_ question: Question) -> UInt64? { numbers[question].flatMap { $0 == .max ? nil : $0 } }
     }
 
-    /// The outcome of the question for a unit.
-    package enum Start {
-        /// The object of its job.
-        case job(String)
-        case refused(String)
-        /// Nobody knows whether the manager makes it. A sentence.
-        case unanswered(String)
-    }
-
     /// The outcome of a look at a unit.
     package enum Look {
         case answers(Answers)
@@ -95,12 +86,7 @@ extension UnitClient {
                 .string(unit), .string("fail"), .array("(sv)", properties), .array("(sa(sv))", []),
             ]
             call("StartTransientUnit", arguments) { reply in
-                switch reply {
-                case .failure(let reason): done(.refused(reason))
-                case .silence(let reason): done(.unanswered(reason))
-                case .message(let message):
-                    done((try? message.objectPath()).map { .job($0) } ?? .refused("its answer cannot be decoded"))
-                }
+                done(Start(reply))
                 finished()
             }
             sent()

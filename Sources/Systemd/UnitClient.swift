@@ -178,17 +178,29 @@ package final class UnitClient {
 
     // MARK: Jobs
 
-    /// Asks for a job, in place of those that contradict it (`replace`): its object, or why there is none.
-    ///
-    /// - Parameter method: `StartUnit` and its like.
-    package func queue(_ method: String, _ unit: String, _ done: @escaping (_ job: String?, _ failure: String) -> Void)
-    {
-        callInLine(method, [.string(unit), .string("replace")]) { reply in
+    /// The outcome of the question for a job.
+    package enum Start {
+        /// Its object.
+        case job(String)
+        case refused(String)
+        /// Nobody knows whether there is one. A sentence.
+        case unanswered(String)
+
+        init(_ reply: Bus.Reply) {
             switch reply {
-            case .failure(let reason), .silence(let reason): done(nil, reason)
-            case .message(let message): done(try? message.objectPath(), "its answer cannot be decoded")
+            case .failure(let reason): self = .refused(reason)
+            case .silence(let reason): self = .unanswered(reason)
+            case .message(let message):
+                self = (try? message.objectPath()).map { .job($0) } ?? .refused("its answer cannot be decoded")
             }
         }
+    }
+
+    /// Asks for a job, in place of those that contradict it (`replace`).
+    ///
+    /// - Parameter method: `StartUnit` and its like.
+    package func queue(_ method: String, _ unit: String, _ done: @escaping (Start) -> Void) {
+        callInLine(method, [.string(unit), .string("replace")]) { done(Start($0)) }
     }
 
     /// Asks for the end of a job, which is told as that of any.

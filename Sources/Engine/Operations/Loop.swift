@@ -34,13 +34,13 @@ struct LoopWatch: Sendable {
         var held: [OperationRef] = []
         /// Until this monotonic microsecond, once nothing runs.
         var until: Int64?
+        /// How much later than its change an event may come, in microseconds.
+        var lateness = LoopWatch.lateness
 
         /// An event has come. True: somebody else writes too, and the count begins anew.
         ///
-        /// - Parameters:
-        ///   - isLevel: of a condition that fires as long as it holds.
-        ///   - lateness: how much later than its change it may come.
-        mutating func heard(isLevel: Bool, lateness: Int64, at now: Int64) -> Bool {
+        /// - Parameter isLevel: of a condition that fires as long as it holds.
+        mutating func heard(isLevel: Bool, at now: Int64) -> Bool {
             let isLate = running == 0 && now <= lastEnd + lateness
             guard isLevel || (running != 1 && !isLate) else { return false }
             if !held.isEmpty { suspicious = min(2 * suspicious, LoopWatch.mostRounds) }
@@ -76,7 +76,7 @@ struct LoopWatch: Sendable {
 
         /// Nothing has to be kept in mind of it.
         func isOver(at now: Int64) -> Bool {
-            running == 0 && rounds == 0 && held.isEmpty && now > lastEnd + LoopWatch.lateness
+            running == 0 && rounds == 0 && held.isEmpty && now > lastEnd + lateness
         }
     }
 
@@ -138,11 +138,9 @@ extension Engine {
     mutating func watchForLoop(_ ref: OperationRef, isNew: Bool) {
         guard sources[operations[ref].source].traits.contains(.paths), !loops.states.isEmpty else { return }
         let isLevel = operations[ref].entries.newest?.isLevel ?? false
-        let lateness = lateness(of: operations[ref].source)
         forEachLoopKey(ref) { engine, key in
             guard let index = engine.loops.states.index(forKey: key) else { return }
-            let hasOthers = engine.loops.states.values[index].heard(
-                isLevel: isLevel, lateness: lateness, at: engine.now.monotonic)
+            let hasOthers = engine.loops.states.values[index].heard(isLevel: isLevel, at: engine.now.monotonic)
             if hasOthers {
                 if !engine.loops.found.isEmpty { engine.loops.found[key] = nil }
                 if !engine.loops.states.values[index].held.isEmpty { engine.release(key) }
@@ -158,9 +156,10 @@ extension Engine {
     mutating func loopRunStarted(_ ref: OperationRef, isFirst: Bool) {
         guard sources[operations[ref].source].traits.contains(.paths) else { return }
         let made = operations[ref].times.made
+        let new = LoopWatch.State(lateness: lateness(of: operations[ref].source))
         forEachLoopKey(ref) { engine, key in
             let (isRound, mayGo) = Self.started(
-                &engine.loops.states[key, default: LoopWatch.State()], made, isFirst, engine.now.monotonic)
+                &engine.loops.states[key, default: new], made, isFirst, engine.now.monotonic)
             if !isRound, !engine.loops.found.isEmpty { engine.loops.found[key] = nil }
             if mayGo { engine.release(key) }
         }

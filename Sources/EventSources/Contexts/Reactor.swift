@@ -96,31 +96,39 @@ package final class Reactor: Sendable {
         return true
     }
 
-    /// Dispatch does not wait for threads that cannot be made any more: the reactor sees to it that their work is done.
-    package func oweThreads() {
-        Linux.oweThreads(notice: inbox.descriptor)
-    }
-
     /// Waits and handles until `stop`. To be called on threads that are none of Dispatch's, at least one.
-    package func run() throws(SystemError) {
-        sync { state.value.threads += 1 }
+    ///
+    /// - Parameter paysThreads: on two threads; from the second one on, Dispatch does not wait for threads that cannot be
+    ///   made any more: the reactor sees to it that their work is done.
+    package func run(paysThreads: Bool = false) throws(SystemError) {
+        let isSecond = sync {
+            state.value.threads += 1
+            return state.value.threads == 2
+        }
         inbox.threadBegins()
+        // Not before: work for the context itself may wait for a thread of Dispatch until then.
+        if paysThreads, isSecond { Linux.oweThreads(notice: inbox.descriptor) }
         // By a thread of Dispatch.
         defer { for work in inbox.threadEnds() { state.context.async(work) } }
         while true {
             let timeout = Linux.areThreadsOwed ? Self.pauseOfOwing : -1
             // One at a time: a job must not hold up the next.
-            let report = try Linux.epollWait(epoll, atMost: 1, timeout: timeout).first
+            if let report = try Linux.epollWait(epoll, atMost: 1, timeout: timeout).first {
+                if report.token == Self.stopToken { return }
+                take(report)
+            }
+            // Not with a report at hand.
             if Linux.areThreadsOwed { payThreads() }
-            guard let report else { continue }
-            if report.token == Self.stopToken { return }
-            var job = state.context.sync { turn { handle(report) } }
-            while let running = job {
-                let rest = running()
-                job = state.context.sync {
-                    state.value.lent -= 1
-                    return turn(rest)
-                }
+        }
+    }
+
+    private func take(_ report: EpollReport) {
+        var job = state.context.sync { turn { handle(report) } }
+        while let running = job {
+            let rest = running()
+            job = state.context.sync {
+                state.value.lent -= 1
+                return turn(rest)
             }
         }
     }
@@ -137,6 +145,8 @@ package final class Reactor: Sendable {
             return true
         }
         guard isSpared else { return }
+        // The thread that waits meanwhile tries to make the others.
+        Linux.signal(inbox.descriptor)
         Linux.beOwedThread()
         sync { state.value.lent -= 1 }
     }

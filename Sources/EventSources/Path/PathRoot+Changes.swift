@@ -183,7 +183,9 @@ extension PathRoot {
             return exchange(name, oldName)
         }
         // They have changed places, which showed no more at the first report.
-        if isReturn, stamp(oldName) != nil { return exchange(name, oldName) }
+        if isReturn, stamp(oldName) != nil, Linux.writers(of: fullPath(oldName)) != .some {
+            return exchange(name, oldName)
+        }
         let (hasToldOld, hasToldNew, wasNew) = (gone.remove(oldName) != nil, stands(name), isUntold(oldName))
         let hasReplaced = snapshot.entries[name] != nil && !hasToldNew
         gone.remove(name)

@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 
 /// Mounts and unmounts over and below a tree.
@@ -31,10 +32,19 @@ extension TreeRoot {
             armAnchor()
             let isWayNew = anchor?.levels != levels || rootLink?.levels != links
             defer { if isWayNew, looks > 1, !isOver { lookBeside(looks - 1) } }
-            if owner.isHeld, hasBegun { isRootDirty = true } else { take(result) }
+            if owner.isHeld, hasBegun { takeLater(result) } else { take(result) }
             pump()
             owner.rootChanged()
         }
+    }
+
+    /// What stands there is taken when the source is held no more; by then it may have gone.
+    private func takeLater(_ result: Swift.Result<FileStatus?, SystemError>) {
+        isRootDirty = true
+        guard case .success(let status?) = result, let standing, standing.device == status.device,
+            standing.inode == status.inode
+        else { return }
+        isUnmounted = false
     }
 
     private func compareLater(_ folder: FileTree.ID, _ how: FileTree.Flags) {

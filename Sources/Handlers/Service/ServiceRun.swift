@@ -311,13 +311,23 @@ final class ServiceRun: StartedRun, UnitListener {
         phase = .stopping(end)
         guard isActive else { return stopped(client) }
         if definition.killMode == .tree, ending == nil { client.kill(unit.text, all: true, signal: SIGKILL) }
-        client.queue("StopUnit", unit.text) { [weak self, weak client] job, _ in
-            guard let self, let client, case .stopping = phase else { return }
+        client.queue("StopUnit", unit.text) { [weak self, weak client] start in
+            guard let self, let client, case .stopping(let end) = phase else { return }
+            switch start {
+            case .job(let job): stopJob = job
             // There is nothing to be stopped any more.
-            guard let job else { return stopped(client) }
-            stopJob = job
+            case .refused: stopped(client)
+            case .unanswered(let reason):
+                tellLoss(reason)
+                environment.core.after(Self.pause) { [bound] in bound.value.stopAgain(end) }
+            }
         }
         environment.units.flush()
+    }
+
+    private func stopAgain(_ end: ServiceEnd) {
+        guard case .stopping = phase, let client, stopJob == nil else { return }
+        stop(client, end, isActive: true)
     }
 
     private func stopped(_ client: UnitClient) {
@@ -407,6 +417,7 @@ final class ServiceRun: StartedRun, UnitListener {
         }
         // It is looked at when systemd answers again.
         guard client != nil else { return }
+        guard !isLossTold, !isLooking else { return expectEnd() }
         finish(.ended(nil, reason: "\(unit.text) does not end after SIGKILL; it is left behind"))
     }
 }

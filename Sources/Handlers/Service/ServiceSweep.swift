@@ -20,7 +20,7 @@ final class ServiceSweep: UnitListener {
     func connected(_ client: UnitClient) {
         left = units.count
         for unit in units {
-            client.queue("StopUnit", unit) { [weak self] _, _ in
+            client.queue("StopUnit", unit) { [weak self] _ in
                 // Of one that has failed nothing runs any more.
                 client.forget(unit) { self?.ended(unit) }
             }

@@ -111,20 +111,21 @@ final class UnitRun: StartedRun, UnitListener {
                 // Else one that has ended may be forgotten before it is asked about.
                 parts[index].isHeld = true
                 client.hold(unit)
-                client.queue(action.verb.method, unit) { [weak self] job, failure in
-                    self?.queued(index, job, failure)
-                }
+                client.queue(action.verb.method, unit) { [weak self] in self?.queued(index, $0) }
             }
         }
         environment.units.flush()
     }
 
-    private func queued(_ index: Int, _ job: String?, _ failure: String) {
+    private func queued(_ index: Int, _ start: UnitClient.Start) {
         guard !isOver else { return }
         environment.units.answered()
-        guard let job else { return end(index, failure: ServiceEnd.explained(failure)) }
-        parts[index].job = job
-        if isEnding { client?.cancel(job: job) }
+        switch start {
+        case .job(let job):
+            parts[index].job = job
+            if isEnding { client?.cancel(job: job) }
+        case .refused(let reason), .unanswered(let reason): end(index, failure: ServiceEnd.explained(reason))
+        }
     }
 
     func take(_ news: UnitClient.News, _ client: UnitClient) {
