@@ -187,7 +187,7 @@ struct RandomConfiguration {
         if handler.standardError == .inherit { handler.standardError = .null }
     }
 
-    /// What the checks refuse beside an action without a process.
+    /// Drops the keys that the checks refuse beside an action without a process.
     func dropUnused(_ handler: inout HandlerDefinition) {
         let plain = HandlerDefinition(name: handler.name, action: handler.action)
         (handler.contract, handler.workingDirectory) = (plain.contract, plain.workingDirectory)
@@ -196,7 +196,7 @@ struct RandomConfiguration {
         (handler.standardOutput, handler.standardError) = (plain.standardOutput, plain.standardError)
     }
 
-    /// What the checks refuse beside `Stream=`.
+    /// Drops the keys that the checks refuse beside `Stream=`.
     func dropForeignToStreams(_ handler: inout HandlerDefinition) {
         handler.stride = nil
         handler.conditions = RunConditions()

@@ -33,6 +33,12 @@ extension PathRoot {
         (snapshot, gone, awaited) = (FolderSnapshot(), [], [])
     }
 
+    /// The folder itself has come or gone, which `PathChanged=` and `PathModified=` tell, as systemd does.
+    func tellFolder() {
+        guard owner.trigger.ownEvents[path] != nil, !owner.isHeld else { return }
+        owner.tell(PathFact(exists ? .created : .deleted, path: path, root: path, isFolder: true))
+    }
+
     /// A file that somebody may still write is told when it is complete.
     private func wait(for found: FolderSnapshot.Found, _ newer: FolderSnapshot) {
         let name = found.name

@@ -266,12 +266,6 @@ final class PathRoot: FolderObserver, WatchedPath {
         isFolder = status.kind == .folder
     }
 
-    /// The folder itself has come or gone, which `PathChanged=` and `PathModified=` tell, as systemd does.
-    private func tellFolder() {
-        guard owner.trigger.ownEvents[path] != nil, !owner.isHeld else { return }
-        owner.tell(PathFact(exists ? .created : .deleted, path: path, root: path, isFolder: true))
-    }
-
     func disarm() {
         listing = nil
         newFiles.removeAll()

@@ -5,7 +5,7 @@ import LinuxSystem
 extension TreeRoot {
     func mountsChanged(isOver: Bool, isAbove: Bool, below: [[UInt8]]) {
         guard !self.isOver else { return }
-        // What is not there any more is covered, or uncovered, perhaps.
+        // A file that is not there any more is covered, perhaps.
         if isAbove { isUnmounted = true }
         if isOver { lookBeside() }
         for place in below {
@@ -38,7 +38,8 @@ extension TreeRoot {
         }
     }
 
-    /// What stands there is taken when the source is held no more; by then it may have gone.
+    /// The root is looked at again when the source is held no more. It may have gone by then: where it stands now, no mount
+    /// has hidden it.
     private func takeLater(_ result: Swift.Result<FileStatus?, SystemError>) {
         isRootDirty = true
         guard case .success(let status?) = result, let standing, standing.device == status.device,

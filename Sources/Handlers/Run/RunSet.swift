@@ -169,7 +169,7 @@ package final class RunSet {
 
     package func signal(_ run: RunID, number: Int32, mode: KillMode) { runs[run]?.signal(number, mode) }
 
-    /// What a signal that is about to be sent is to a run, in words: `gets SIGTERM`.
+    /// A signal that is about to be sent, as it concerns the run, in words: `gets SIGTERM`.
     package func ending(_ run: RunID, number: Int32, mode: KillMode) -> String {
         (runs[run] as? UnitRun)?.ending(number, mode) ?? "gets \(LinuxSignal.name(number))"
     }

@@ -400,7 +400,7 @@ final class ServiceRun: StartedRun, UnitListener {
         environment.units.flush()
     }
 
-    /// What the manager had not answered it has done before it answers a look.
+    /// The manager has answered a look: it has taken the signal before, though it had not said so.
     private func isSignalTaken() {
         if unsent?.signal == SIGKILL { expectEnd() }
         unsent = nil

@@ -87,7 +87,7 @@ final class UnitRun: StartedRun, UnitListener {
         environment.units.flush()
     }
 
-    /// What `signal` is about to do, in words.
+    /// The effect that `signal` is about to have, in words.
     func ending(_ number: Int32, _ mode: KillMode) -> String {
         cancels(number, mode) ? "has its jobs cancelled" : "leaves its jobs to themselves"
     }
