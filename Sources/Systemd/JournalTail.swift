@@ -20,13 +20,14 @@ package final class JournalTail {
     /// The first entry that comes may be the one of the cursor.
     private var isRepositioned = false
 
-    package init(_ scope: Bus.Scope) throws(SystemError) {
+    /// - Parameter since: wall clock, microseconds; the lines from then on are read.
+    package init(_ scope: Bus.Scope, since: Int64) throws(SystemError) {
         var opened: OpaquePointer?
         let result = sd_journal_open(&opened, Int32(SD_JOURNAL_LOCAL_ONLY))
         guard result >= 0, let opened else { throw SystemError(call: "sd_journal_open", errno: Errno(-result)) }
         journal = opened
         (field, matches) = (JournalReader.unitField(scope), JournalReader.matches(scope))
-        since = UInt64(max(0, Linux.now(.realtime)))
+        self.since = UInt64(max(0, since))
         sd_journal_set_data_threshold(journal, 0)
     }
 

@@ -47,8 +47,10 @@ final class ServiceOutputs {
 
     private func update() {
         let (units, scope, generation) = (takers.keys.sorted(), scope, generation)
+        // The unit is started behind this, and may write before the journal is open.
+        let now = Linux.now(.realtime)
         reader.context.async { [reader, core, bound] in
-            if reader.value.tail == nil { reader.value.tail = try? JournalTail(scope) }
+            if reader.value.tail == nil { reader.value.tail = try? JournalTail(scope, since: now) }
             guard let tail = reader.value.tail else { return }
             tail.follow(units)
             let descriptor = tail.descriptor
