@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/netlink.h>
 #include <malloc.h>
 #include <mqueue.h>
@@ -207,6 +208,21 @@ size_t clinux_allocated_bytes(void) {
 }
 
 void clinux_trim_memory(void) { malloc_trim(0); }
+
+static int unmap_code_of(struct dl_phdr_info *object, size_t size, void *nothing) {
+    (void)size, (void)nothing;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+        // What is written at the start (PT_GNU_RELRO) lies in a writable segment.
+        if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+        uintptr_t begin = object->dlpi_addr + segment->p_vaddr;
+        madvise((void *)(begin & ~page), segment->p_memsz + (begin & page), MADV_DONTNEED);
+    }
+    return 0;
+}
+
+void clinux_unmap_code(void) { dl_iterate_phdr(unmap_code_of, NULL); }
 
 int clinux_pidfd_open(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 

@@ -57,6 +57,28 @@ import Varlink
         }
     }
 
+    /// Of the code that a start has run, and of its texts, little is needed afterwards.
+    @Test func whenTheStartIsOverMemoryGoesBack() throws {
+        /// KiB of the program and its libraries: all of them, and those that are mapped now.
+        func sizes(_ watchd: Watchd) throws -> (code: Int, mapped: Int) {
+            let lines = String(decoding: try Linux.readFile("/proc/\(watchd.processID)/status"), as: UTF8.self)
+                .split(separator: "\n")
+            func size(_ label: String) throws -> Int {
+                let line = try #require(lines.first { $0.hasPrefix(label) })
+                return try #require(line.split { $0.isWhitespace }.dropFirst().first.flatMap { Int($0) })
+            }
+            return (try size("VmExe:") + size("VmLib:"), try size("RssFile:"))
+        }
+        try Watchd.run("[Custom poke]\nExec=/bin/true\n") { watchd in
+            try wait(for: "memory to go back") {
+                let (code, mapped) = try sizes(watchd)
+                return mapped * 3 < code
+            }
+            try watchd.emit("poke")
+            try watchd.waitForLog("done in")
+        }
+    }
+
     @Test func aClientStopsItAndGetsItsAnswer() throws {
         try Watchd.run(Self.stubborn) { watchd in
             let stop = try watchd.control("stop")

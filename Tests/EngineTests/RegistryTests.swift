@@ -45,4 +45,23 @@ struct RegistryTests {
         #expect(registry.indices == model.values.map(\.index).sorted())
         #expect(Set(registry.names) == Set(model.keys))
     }
+
+    /// A line may still know an operation that is gone with its slot.
+    @Test func aTableThatWasLargeIsSmallWhenItsLastOperationHasEnded() {
+        var table = OperationTable()
+        func insert(_ id: UInt64) -> (ref: OperationRef, ticket: Ticket) {
+            var operation = Operation()
+            operation.id = id
+            let ref = table.insert(operation)
+            return (ref, table.submit(ref))
+        }
+        let operations = (1...1000).map { insert($0) }
+        #expect(operations.allSatisfy { table.isAlive($0.ref) && table.isAlive($0.ticket) })
+        for operation in operations.reversed() { table.remove(operation.ref) }
+        #expect(table.slotCount == 0)
+        let later = insert(1001)
+        #expect(!operations.contains { table.isAlive($0.ref) || table.isAlive($0.ticket) })
+        #expect(!operations.contains { table.isHere($0.ticket, nil) || table.isWaiting($0.ref) })
+        #expect(table.isAlive(later.ref) && table.isAlive(later.ticket))
+    }
 }

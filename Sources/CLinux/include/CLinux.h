@@ -134,6 +134,10 @@ size_t clinux_allocated_bytes(void);
 /// `malloc_trim(3)`: gives free memory back to the kernel.
 void clinux_trim_memory(void);
 
+/// `madvise(2)` MADV_DONTNEED of what is mapped of the program and its libraries and cannot be written. The kernel maps it
+/// again where it is executed or read. A breakpoint that a debugger has written there is lost.
+void clinux_unmap_code(void);
+
 // Processes by descriptor (Linux 5.4 or newer).
 
 int clinux_pidfd_open(int pid);

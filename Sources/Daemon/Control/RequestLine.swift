@@ -101,6 +101,7 @@ struct RequestTarget: Sendable {
     func perform(_ request: Request, of peer: Peer, _ done: @escaping Request.Completion) {
         let runtime = runtime.value
         runtime.lookAtClocks()
+        runtime.memory?.isUsed()
         let done = runtime.namingKinds(request.kinds, done)
         switch request.work {
         case .plain(let work): work(runtime, done)

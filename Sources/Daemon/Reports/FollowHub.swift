@@ -9,8 +9,10 @@ import LinuxSystem
 /// While nobody follows, of a change only the operation and its state are kept: the rest is looked up for who comes
 /// later.
 final class FollowHub {
-    /// Records kept for who comes later with `since`.
-    static let limit = 1024
+    /// Records kept for who comes later with `since`: fewer than operations that have ended are found by their ids.
+    static let limit = 512
+    /// More than that are kept for a moment, so that not each that comes moves all others.
+    private static let slack = 64
     /// Records kept while somebody follows: several full turns of a source, so that only who does not read misses any.
     static let limitWhileFollowed = 16_384
     /// Operations of the initial state that are looked up at once.
@@ -19,7 +21,7 @@ final class FollowHub {
     enum Content: Sendable {
         indirect case event(Event, Origin, [String])
         indirect case operation(OperationView)
-        /// An operation that had not ended came to this state.
+        /// An operation came to this state.
         case state(UInt64, OperationState)
         indirect case output(Output)
     }
@@ -108,7 +110,7 @@ final class FollowHub {
     var isOutputFollowed: Bool { followers.values.contains(where: \.wantsOutput) }
 
     /// - Parameters:
-    ///   - operation: one that has not ended; `nil`: it has.
+    ///   - operation: one that has not ended, or has lately; `nil`: it has long since.
     ///   - state: operations that have not ended, with an id above `after`, in the order of their ids.
     init(
         operation: @escaping (UInt64) -> OperationView?,
@@ -120,6 +122,9 @@ final class FollowHub {
 
     /// There is an operation of this id.
     func note(_ operation: UInt64) { newestOperation = max(newestOperation, operation) }
+
+    /// An operation that has ended, and is still found by its id.
+    func addEnded(_ view: OperationView) { add(isFollowed ? .operation(view) : .state(view.id, view.state)) }
 
     func add(_ content: Content) {
         lastSequence += 1
@@ -232,7 +237,7 @@ final class FollowHub {
     private func trim() {
         let (limit, byteLimit) =
             isFollowed ? (Self.limitWhileFollowed, Self.byteLimitWhileFollowed) : (Self.limit, Self.byteLimit)
-        guard records.count >= 2 * limit || bytes > byteLimit else { return }
+        guard records.count >= limit + (isFollowed ? limit : Self.slack) || bytes > byteLimit else { return }
         var drop = max(0, records.count - limit)
         var left = bytes - records.prefix(drop).reduce(0) { $0 + $1.content.size }
         // Down to half, so that it is not done for each record.
@@ -253,7 +258,7 @@ final class FollowHub {
 extension FollowHub.Content {
     /// Without what has been told: of an operation's events the newest says what it is about.
     fileprivate var short: FollowHub.Content {
-        guard case .operation(var view) = self else { return self }
+        guard case .operation(var view) = self, view.events.count > 1 || !view.output.isEmpty else { return self }
         view.events = Array(view.events.suffix(1))
         view.output = []
         return .operation(view)

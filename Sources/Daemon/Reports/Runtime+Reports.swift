@@ -18,9 +18,9 @@ extension Runtime {
             failures.add(EndedOperation(view))
             retryMayHaveEnded(view)
             if isStopping, view.result == .cancelled, view.started == nil { cancelled.add(view.handler) }
-            memory?.operationEnded()
+            memory?.isUsed()
             begun?.ended(view.id)
-            follow.add(.operation(view))
+            follow.addEnded(view)
         case .event(let event, let origin, let handlers, _): follow.add(.event(event, origin, handlers))
         case .operation(let id, let state):
             follow.note(id)

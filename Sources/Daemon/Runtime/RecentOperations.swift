@@ -3,8 +3,10 @@ import Engine
 /// The operations that ended last: what has ended is found here at once, and in the store a little later. Without a
 /// store it is all there is. Confined to the core.
 final class RecentOperations {
-    /// Operations remembered.
-    static let limit = 500
+    /// Operations remembered; `FollowHub` knows the end of some by their id alone.
+    static let limit = 600
+    /// More than that are remembered for a moment, so that not each that ends moves all others.
+    private static let slack = 64
     /// Bytes of their events and output, all together; the older ones lose theirs first.
     static let byteLimit = 1 << 20
     /// Events remembered with one operation.
@@ -34,7 +36,7 @@ final class RecentOperations {
         views.append(view)
         bytes += view.size
         while bytes > Self.byteLimit, firstWhole < views.count { strip() }
-        if views.count >= 2 * Self.limit { forget(views.count - Self.limit) }
+        if views.count >= Self.limit + Self.slack { forget(views.count - Self.limit) }
     }
 
     /// Newest first.

@@ -27,7 +27,7 @@ struct Deque<Element: Sendable>: Sendable {
         defer {
             head += 1
             if head == storage.count {
-                storage.removeAll(keepingCapacity: storage.count <= 64)
+                storage.removeAll(keepingCapacity: storage.capacity <= 128)
                 head = 0
             } else if head > 64, head > storage.count / 2 {
                 storage.removeFirst(head)

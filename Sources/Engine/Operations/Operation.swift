@@ -143,6 +143,8 @@ struct OperationTable: Sendable {
     private var free: [Int] = []
     private var byID: [UInt64: Int] = [:]
     private var lastPlace: UInt64 = 0
+    /// Slots that are kept when the last operation has ended.
+    private static let keptSlots = 256
 
     var count: Int { byID.count }
     /// Slots, in use or not.
@@ -185,6 +187,7 @@ struct OperationTable: Sendable {
         slots[ref.slot] = Operation()
         slots[ref.slot].turn.station = .gone
         free.append(ref.slot)
+        if byID.isEmpty, slots.count > Self.keptSlots { (slots, free, byID) = ([], [], [:]) }
     }
 
     subscript(ref: OperationRef) -> Operation {
@@ -197,13 +200,15 @@ struct OperationTable: Sendable {
         @inline(__always) _modify { yield &slots[ticket.slot] }
     }
 
-    func isAlive(_ ref: OperationRef) -> Bool { slots[ref.slot].id == ref.id }
-    func isAlive(_ ticket: Ticket) -> Bool { slots[ticket.slot].turn.place == ticket.place }
+    func isAlive(_ ref: OperationRef) -> Bool { ref.slot < slots.count && slots[ref.slot].id == ref.id }
+    func isAlive(_ ticket: Ticket) -> Bool {
+        ticket.slot < slots.count && slots[ticket.slot].turn.place == ticket.place
+    }
 
     /// Whether it still waits at that station; `nil`: whether it keeps its place on a serial queue, as all do that have
     /// not ended, but for lines that a worker has: those behind them may go to the same worker.
     func isHere(_ ticket: Ticket, _ station: Operation.Station?) -> Bool {
-        guard slots[ticket.slot].turn.place == ticket.place else { return false }
+        guard isAlive(ticket) else { return false }
         guard let station else { return slots[ticket.slot].runs.first?.seat == nil }
         return slots[ticket.slot].turn.station == station
     }

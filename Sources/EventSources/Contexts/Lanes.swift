@@ -66,7 +66,7 @@ package final class Lanes {
             defer {
                 head += 1
                 if head == jobs.count {
-                    jobs.removeAll(keepingCapacity: true)
+                    jobs.removeAll(keepingCapacity: jobs.capacity <= 128)
                     head = 0
                 }
             }

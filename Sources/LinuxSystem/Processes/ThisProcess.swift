@@ -42,13 +42,22 @@ extension Linux {
     /// `malloc_trim(3)`: gives free memory back to the kernel. Takes milliseconds where much was used.
     package static func trimMemory() { clinux_trim_memory() }
 
+    /// Unmaps the code of the program and its libraries; what runs of it is mapped again. A start runs four times as
+    /// much as events do. Not under a debugger, whose breakpoints are written into the code.
+    package static func unmapCode() {
+        guard status("TracerPid:") == "0" else { return }
+        clinux_unmap_code()
+    }
+
     /// The bits that files are made without (`umask(2)`), as `/proc/self/status` tells them; `nil`: it does not.
-    package static var fileModeMask: UInt32? {
+    package static var fileModeMask: UInt32? { status("Umask:").flatMap { UInt32($0, radix: 8) } }
+
+    /// The value behind the label in `/proc/self/status`; `nil`: it does not tell it.
+    private static func status(_ label: StaticString) -> String? {
         let text = (try? readFile("/proc/self/status", limit: 1 << 16)) ?? []
-        let line = text.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "Umask:".utf8) }
-        return line.flatMap {
-            UInt32(String(decoding: $0.dropFirst(6).drop { $0 == 9 || $0 == 32 }, as: UTF8.self), radix: 8)
-        }
+        let label = [UInt8](label.description.utf8)
+        let line = text.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: label) }
+        return line.map { String(decoding: $0.dropFirst(label.count).drop { $0 == 9 || $0 == 32 }, as: UTF8.self) }
     }
 
     /// The environment of this process, `NAME=VALUE` each.
