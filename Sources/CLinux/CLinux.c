@@ -67,8 +67,13 @@ int clinux_threads_to_be_had(int count) {
     if (count > CLINUX_MOST_THREADS) count = CLINUX_MOST_THREADS;
     sem_t barrier;
     sem_init(&barrier, 0, 0);
+    // A stack of the usual size takes longer to make than the thread.
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
     int started = 0;
-    while (started < count && pthread_create(&threads[started], NULL, wait_for_all, &barrier) == 0) started++;
+    while (started < count && pthread_create(&threads[started], &attributes, wait_for_all, &barrier) == 0) started++;
+    pthread_attr_destroy(&attributes);
     for (int i = 0; i < started; i++) sem_post(&barrier);
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
     sem_destroy(&barrier);

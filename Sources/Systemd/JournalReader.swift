@@ -40,21 +40,11 @@ package struct JournalReader: Sendable {
 
     /// - Parameters:
     ///   - kept: bytes of the end that are wanted.
-    ///   - settles: nobody has waited for journald: the end of what it writes is waited for, a tenth of a second after
-    ///     the last of it, and a second at most.
+    ///   - patience: milliseconds for which journald may write what it has, if it is waited for.
     /// - Throws: EACCES: none of the journal's files may be read.
-    package func read(kept: Int, settles: Bool = false) throws(SystemError) -> Lines {
-        var journal: OpaquePointer?
-        // Of this machine only.
-        let result = sd_journal_open(&journal, Int32(SD_JOURNAL_LOCAL_ONLY))
-        guard result >= 0, let journal else { throw SystemError(call: "sd_journal_open", errno: Errno(-result)) }
+    package func read(kept: Int, patience: Int32? = nil) throws(SystemError) -> Lines {
+        let journal = try Self.open(patience)
         defer { sd_journal_close(journal) }
-        // Files that may not be read are passed over in silence.
-        guard sd_journal_has_runtime_files(journal) > 0 || sd_journal_has_persistent_files(journal) > 0 else {
-            throw SystemError(call: "sd_journal_open", detail: "all files", errno: .accessDenied)
-        }
-        sd_journal_set_data_threshold(journal, 0)
-        if settles { Self.settle(journal) }
         var lines = Lines()
         match(journal, Self.matches(scope) + ["\(Self.unitField(scope))=\(unit)"])
         // Of a user's unit the journal has that of the manager, where the process is gone.
@@ -69,6 +59,46 @@ package struct JournalReader: Sendable {
         return lines
     }
 
+    /// The lines that the processes of one run of any unit have written, in whatever way.
+    ///
+    /// - Parameters:
+    ///   - invocation: of the unit's run, 32 hexadecimal digits.
+    ///   - since: wall clock, microseconds.
+    ///   - kept: bytes of the end that are wanted.
+    ///   - patience: milliseconds for which journald may write what it has.
+    /// - Throws: EACCES: none of the journal's files may be read.
+    package static func lines(
+        of invocation: String, since: Int64, kept: Int, patience: Int32
+    ) throws(SystemError) -> Lines {
+        let journal = try open(patience)
+        defer { sd_journal_close(journal) }
+        sd_journal_add_match(journal, "_SYSTEMD_INVOCATION_ID=\(invocation)", 0)
+        var lines = Lines()
+        guard sd_journal_seek_realtime_usec(journal, UInt64(max(0, since))) >= 0 else { return lines }
+        while sd_journal_next(journal) > 0 {
+            if let message = field("MESSAGE", of: journal) { lines.add(message, kept: kept) }
+        }
+        return lines
+    }
+
+    private static func open(_ patience: Int32?) throws(SystemError) -> OpaquePointer {
+        // Only root may wait for journald.
+        let isWritten = patience.map { patience in (try? JournalSync.wait(atMost: patience)) != nil } ?? true
+        var journal: OpaquePointer?
+        // Of this machine only.
+        let result = sd_journal_open(&journal, Int32(SD_JOURNAL_LOCAL_ONLY))
+        guard result >= 0, let journal else { throw SystemError(call: "sd_journal_open", errno: Errno(-result)) }
+        // Files that may not be read are passed over in silence.
+        guard sd_journal_has_runtime_files(journal) > 0 || sd_journal_has_persistent_files(journal) > 0 else {
+            sd_journal_close(journal)
+            throw SystemError(call: "sd_journal_open", detail: "all files", errno: .accessDenied)
+        }
+        sd_journal_set_data_threshold(journal, 0)
+        if !isWritten { settle(journal) }
+        return journal
+    }
+
+    /// Waits for the end of what journald writes: a tenth of a second after the last of it, and a second at most.
     private static func settle(_ journal: OpaquePointer) {
         for _ in 0..<10 where sd_journal_wait(journal, 100_000) == 0 { return }
     }

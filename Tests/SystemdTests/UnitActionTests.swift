@@ -67,7 +67,7 @@ import Testing
             for name in ["one", "two"] { try service(machine, name, "ExecStart=/bin/sleep 1000") }
             let note = "sleep 0.3; echo $$INVOCATION_ID >/run/whole"
             try service(machine, "oneshot", "Type=oneshot\nExecStart=/bin/sh -c '\(note)'")
-            try service(machine, "dies", "Type=exec\nExecStart=/bin/sh -c 'sleep 0.3; exit 3'")
+            try service(machine, "dies", "Type=exec\nExecStart=/bin/sh -c 'echo $$INVOCATION_ID; sleep 0.3; exit 3'")
             try service(machine, "bad", "Type=oneshot\nExecStart=/bin/false")
             try service(machine, "endless", "Type=oneshot\nExecStart=/bin/sleep 1000")
             try service(machine, "take@", "Type=oneshot\nExecStart=/bin/sh -c 'echo \"$1\" >/run/taken' sh %f")
@@ -144,11 +144,21 @@ import Testing
         let told = try machine.run("watchctl", "output", "bad").text
         let end = "start its job failed, failed, result exit-code, _SYSTEMD_INVOCATION_ID=\(invocation)"
         #expect(told == "bad.service: \(end)\n")
+        try haveOutput(machine)
         #expect(try ctl(machine, "is-failed", "dies") == "failed ")
         #expect(try machine.run("watchctl", "run", "--wait", "stop-failed").code == 0)
         let jobs = try ctl(machine, "list-jobs")
         #expect(!jobs.contains("endless"), "\(jobs)")
         _ = try ctl(machine, "kill", "endless")
+    }
+
+    /// The lines of this run of the unit, and no others.
+    private func haveOutput(_ machine: Machine) throws {
+        #expect(try machine.run("watchctl", "run", "--wait", "dies").code != 0)
+        let invocation = try ctl(machine, "show", "--value", "--property", "InvocationID", "dies").prefix(32)
+        let end = "start it has failed (exit-code), failed, result exit-code, _SYSTEMD_INVOCATION_ID=\(invocation)"
+        let told = try machine.run("watchctl", "output", "dies").text
+        #expect(told == "\(invocation)\ndies.service: \(end)\n")
     }
 
     /// Nobody would tell how the unit ends.

@@ -7,7 +7,7 @@ import Systemd
 /// Confined to the core.
 final class ServiceOutput {
     /// Milliseconds for which journald may write what it has.
-    private static let journalPatience: Int32 = 5000
+    static let journalPatience: Int32 = 5000
     private static let newline = UInt8(ascii: "\n")
 
     private let run: RunID
@@ -59,10 +59,8 @@ final class ServiceOutput {
         let reader = JournalReader(unit: unit, scope: environment.units.scope, invocation: invocation)
         let done = QueueBound(done, to: environment.core)
         environment.slow.submit("the output of \(unit)") { [bound, core = environment.core] in
-            // Only root may wait for journald.
-            let isSettled = (try? JournalSync.wait(atMost: Self.journalPatience)) != nil
             let result = Swift.Result { () throws(SystemError) in
-                try reader.read(kept: OutputCapture.kept, settles: !isSettled)
+                try reader.read(kept: OutputCapture.kept, patience: Self.journalPatience)
             }
             core.async {
                 switch result {

@@ -18,6 +18,8 @@ final class UnitRun: StartedRun, UnitListener {
         var job: String?
         var isJobOver = false
         var isOver = false
+        /// What its processes have written is in the output, and how it ended.
+        var isTold = false
         /// Why it has failed.
         var failure: String?
         /// The last that was told of it: its state, and `Result`.
@@ -31,8 +33,10 @@ final class UnitRun: StartedRun, UnitListener {
     private let environment: RunEnvironment
     private let ended: () -> Void
     private let earlier: RunOutput
-    private var text: [UInt8] = []
+    private var output = RunOutput()
     private var parts: [Part] = []
+    /// When the jobs were asked for (wall clock, microseconds).
+    private var began: Int64 = 0
     private weak var client: UnitClient?
     private var isEnding = false
     private var isOver = false
@@ -58,7 +62,7 @@ final class UnitRun: StartedRun, UnitListener {
     func giveUp() {}
     /// There is no process that a next watchd could find.
     func keep() {}
-    var outputSoFar: RunOutput { earlier + RunOutput(end: text, total: text.count) }
+    var outputSoFar: RunOutput { earlier + output }
 
     func start() {
         environment.send(.runStarted(request.run, pid: nil))
@@ -81,6 +85,8 @@ final class UnitRun: StartedRun, UnitListener {
 
     /// The first signal cancels the jobs, and with them the run; the second one leaves them.
     func signal(_ number: Int32, _ mode: KillMode) {
+        // Only the journal is waited for.
+        if !parts.isEmpty, parts.allSatisfy(\.isOver) { return tellAll() }
         guard let client, cancels(number, mode) else { return later("the jobs were left to themselves") }
         isEnding = true
         for job in jobs { client.cancel(job: job) }
@@ -104,6 +110,7 @@ final class UnitRun: StartedRun, UnitListener {
         // A connection that came anew knows nothing of jobs that an earlier one asked for.
         guard !isOver, self.client == nil else { return }
         self.client = client
+        began = Linux.now(.realtime)
         for index in parts.indices {
             client.resolve(parts[index].unit) { [weak self, weak client] unit in
                 guard let self, let client, !isOver else { return }
@@ -142,7 +149,7 @@ final class UnitRun: StartedRun, UnitListener {
     }
 
     func failed(_ condition: SourceCondition) {
-        guard !isOver, case .failed(let reason, _) = condition else { return }
+        guard !isOver, !parts.allSatisfy(\.isOver), case .failed(let reason, _) = condition else { return }
         let open = parts.filter { $0.job != nil && !$0.isOver }.map(\.unit)
         let doubt = open.isEmpty ? "" : "; what becomes of \(open.joined(separator: ", ")) is not known"
         later("\(reason)\(doubt)")
@@ -197,13 +204,31 @@ final class UnitRun: StartedRun, UnitListener {
     private func end(_ index: Int, failure: String?) {
         guard !parts[index].isOver else { return }
         (parts[index].isOver, parts[index].failure) = (true, failure)
-        tell(parts[index])
-        guard parts.allSatisfy(\.isOver) else { return }
+        guard let invocation = parts[index].invocation else { return tell(index, []) }
+        environment.slow.submit("the output of \(parts[index].unit)") { [bound, began, core = environment.core] in
+            let lines = try? JournalReader.lines(
+                of: invocation, since: began, kept: OutputCapture.kept, patience: ServiceOutput.journalPatience)
+            core.async { bound.value.tell(index, lines?.end ?? []) }
+        }
+    }
+
+    /// The journal is not waited for any more.
+    private func tellAll() {
+        for index in parts.indices { tell(index, []) }
+    }
+
+    /// - Parameter text: what its processes have written, as far as the journal can be read.
+    private func tell(_ index: Int, _ text: [UInt8]) {
+        guard !isOver, !parts[index].isTold else { return }
+        parts[index].isTold = true
+        add(text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast().map(Array.init))
+        tellEnd(of: parts[index])
+        guard parts.allSatisfy(\.isTold) else { return }
         let failures = parts.compactMap { part in part.failure.map { "\(part.unit): \($0)" } }
         finish(failures.isEmpty ? .exited(0) : nil, reason: failures.isEmpty ? nil : failures.joined(separator: "; "))
     }
 
-    private func tell(_ part: Part) {
+    private func tellEnd(of part: Part) {
         var words = ["\(part.unit): \(action.verb.rawValue) \(part.failure ?? "done")"]
         if let state = part.state { words.append(state) }
         if let result = part.result { words.append("result \(result)") }
@@ -211,8 +236,14 @@ final class UnitRun: StartedRun, UnitListener {
         let line = words.joined(separator: ", ")
         environment.logger.write(
             .info, "\(request.definition.value.name)| \(line)", request.journalFields(processID: nil))
-        environment.wrote(request.run, [LineFramer.Line(bytes: Array(line.utf8))])
-        text += Array(line.utf8) + [UInt8(ascii: "\n")]
+        add([Array(line.utf8)])
+    }
+
+    private func add(_ lines: [[UInt8]]) {
+        guard !lines.isEmpty else { return }
+        let bytes = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+        output = output + RunOutput(end: bytes, total: bytes.count)
+        environment.wrote(request.run, lines.map { LineFramer.Line(bytes: $0) })
     }
 
     /// The sentence of a job's result, where it is no success.
