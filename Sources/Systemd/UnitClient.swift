@@ -158,6 +158,20 @@ package final class UnitClient {
         }
     }
 
+    /// The object of the job that a unit has; `/`: it has none; `nil`: nobody says.
+    package func job(of unit: String, _ done: @escaping (String?) -> Void) {
+        property("Job", of: unit) { reply in
+            guard case .message(let message) = reply else { return done(nil) }
+            let read = { () throws(BusMessage.Unexpected) in
+                try message.inside(BusType.structure, "uo") { () throws(BusMessage.Unexpected) in
+                    try message.skip("u")
+                    return try message.objectPath()
+                }
+            }
+            done(try? message.inside(BusType.variant, "(uo)", read))
+        }
+    }
+
     /// Whether a service has the cgroup below its own (`Delegate=yes`); false too where nobody says so.
     func isDelegated(to unit: String, _ done: @escaping (Bool) -> Void) {
         property("Delegate", of: unit, "Service") { reply in

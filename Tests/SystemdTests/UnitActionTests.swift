@@ -37,6 +37,8 @@ import Testing
         [Handler long]
         Unit=one
         UnitWait=yes
+        [Handler slow]
+        Unit=slow one
         [Handler again]
         ExecCondition=/bin/true
         Unit=one
@@ -69,6 +71,8 @@ import Testing
             try service(machine, "oneshot", "Type=oneshot\nExecStart=/bin/sh -c '\(note)'")
             try service(machine, "dies", "Type=exec\nExecStart=/bin/sh -c 'echo $$INVOCATION_ID; sleep 0.3; exit 3'")
             try service(machine, "bad", "Type=oneshot\nExecStart=/bin/false")
+            let untilGo = "until rm /run/go; do sleep 0.1; done"
+            try service(machine, "slow", "Type=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '\(untilGo)'")
             try service(machine, "endless", "Type=oneshot\nExecStart=/bin/sleep 1000")
             try service(machine, "take@", "Type=oneshot\nExecStart=/bin/sh -c 'echo \"$1\" >/run/taken' sh %f")
             _ = try machine.run("mkdir", "-p", "/run/in")
@@ -78,6 +82,7 @@ import Testing
             try runOn(machine)
             _ = try machine.run("touch", "/run/in/a-b c")
             try wait(for: "the instance") { try machine.run("cat", "/run/taken").text == "/run/in/a-b c\n" }
+            try restartTheBus(machine)
             try loseTheBus(machine)
         }
     }
@@ -159,6 +164,32 @@ import Testing
         let end = "start it has failed (exit-code), failed, result exit-code, _SYSTEMD_INVOCATION_ID=\(invocation)"
         let told = try machine.run("watchctl", "output", "dies").text
         #expect(told == "\(invocation)\ndies.service: \(end)\n")
+    }
+
+    /// The jobs go on, and end while nobody can tell or later.
+    private func restartTheBus(_ machine: Machine) throws {
+        for (number, endsMeanwhile) in [true, false].enumerated() {
+            _ = try ctl(machine, "stop", "slow", "one")
+            _ = try machine.run("watchctl", "run", "slow")
+            try wait(for: "the jobs") { try machine.run("watchctl", "output", "slow").text.hasPrefix("one.service: ") }
+            _ = try ctl(machine, "stop", "dbus.socket", "dbus.service")
+            if endsMeanwhile {
+                _ = try machine.run("touch", "/run/go")
+                try wait(for: "the job's end") { try ctl(machine, "is-active", "slow") == "active " }
+            }
+            _ = try ctl(machine, "start", "dbus.socket", "dbus.service")
+            if !endsMeanwhile {
+                _ = try ctl(machine, "daemon-reexec")
+                _ = try machine.run("touch", "/run/go")
+            }
+            try wait(for: "the end") {
+                try machine.run("watchctl", "--json", "history", "slow").text.split(separator: "\"result\":").count
+                    == number + 2
+            }
+            #expect(try reason(machine, "slow").contains("\"result\":\"done\""))
+            let told = try machine.run("watchctl", "output", "slow").text
+            #expect(told.contains("\nslow.service: start done, active, result success, "), "\(told)")
+        }
     }
 
     /// Nobody would tell how the unit ends.

@@ -6,8 +6,8 @@ import Systemd
 import WatchFile
 
 /// One run of a `Unit=`: a job for each unit, all asked for at once. It ends when all jobs have, and with `UnitWait=yes`
-/// their units; or as soon as there is no service manager to speak to, for nobody would tell how they end. Confined to
-/// the core.
+/// their units. Where the bus or the manager goes away meanwhile, it looks at what has become of them when there is one
+/// again. Confined to the core.
 final class UnitRun: StartedRun, UnitListener {
     /// A unit and what has become of it.
     private struct Part {
@@ -35,11 +35,15 @@ final class UnitRun: StartedRun, UnitListener {
     private let earlier: RunOutput
     private var output = RunOutput()
     private var parts: [Part] = []
-    /// When the jobs were asked for (wall clock, microseconds).
-    private var began: Int64 = 0
+    /// When the jobs were asked for: wall and monotonic clock, microseconds.
+    private var asked: (time: Int64, monotonic: Int64)?
+    /// Why there is no service manager to speak to, after the jobs were asked for.
+    private var loss: String?
     private weak var client: UnitClient?
     private var isEnding = false
     private var isOver = false
+    /// Microseconds for which a bus that is gone may come again.
+    private static let patience = 10_000_000
     private var bound: QueueBound<UnitRun> { QueueBound(self, to: environment.core) }
 
     /// - Parameters:
@@ -107,10 +111,10 @@ final class UnitRun: StartedRun, UnitListener {
     // MARK: The service manager
 
     func connected(_ client: UnitClient) {
-        // A connection that came anew knows nothing of jobs that an earlier one asked for.
-        guard !isOver, self.client == nil else { return }
+        guard !isOver else { return }
         self.client = client
-        began = Linux.now(.realtime)
+        guard asked == nil else { return lookAgain(client) }
+        asked = (Linux.now(.realtime), Linux.now(.monotonic))
         for index in parts.indices {
             client.resolve(parts[index].unit) { [weak self, weak client] unit in
                 guard let self, let client, !isOver else { return }
@@ -141,7 +145,9 @@ final class UnitRun: StartedRun, UnitListener {
         case .jobEnded(let job, let result):
             guard let index = parts.firstIndex(where: { $0.job == job && !$0.isJobOver }) else { return }
             parts[index].isJobOver = true
-            jobEnded(index, result, client)
+            // As systemctl has it.
+            if !["done", "skipped"].contains(result) { parts[index].failure = Self.sentence(result) }
+            jobEnded(index, client)
         case .changed(let unit, let state, let result): saw(unit, state, result, client)
         case .unloaded(let unit): saw(unit, "inactive", nil, client)
         case .loaded, .reloaded, .gone: break
@@ -150,26 +156,70 @@ final class UnitRun: StartedRun, UnitListener {
 
     func failed(_ condition: SourceCondition) {
         guard !isOver, !parts.allSatisfy(\.isOver), case .failed(let reason, _) = condition else { return }
-        let open = parts.filter { $0.job != nil && !$0.isOver }.map(\.unit)
-        let doubt = open.isEmpty ? "" : "; what becomes of \(open.joined(separator: ", ")) is not known"
-        later("\(reason)\(doubt)")
+        guard asked != nil else { return later(reason) }
+        let isNew = loss == nil
+        loss = reason
+        if isNew { environment.core.after(Self.patience) { [bound] in bound.value.giveUpTheBus() } }
+    }
+
+    private func giveUpTheBus() {
+        guard !isOver, let loss else { return }
+        let open = parts.filter { !$0.isOver }.map(\.unit)
+        later("\(loss); what becomes of \(open.joined(separator: ", ")) is not known")
+    }
+
+    /// There is a connection again, which knows nothing of what an earlier one was told or asked for.
+    private func lookAgain(_ client: UnitClient) {
+        loss = nil
+        for index in parts.indices where !parts[index].isOver {
+            let unit = parts[index].unit
+            guard let job = parts[index].job else { return end(index, failure: "it is not known whether it has a job") }
+            client.hold(unit)
+            if parts[index].isJobOver {
+                seeState(index, client)
+            } else {
+                client.job(of: unit) { [weak self, weak client] found in
+                    guard let self, let client, !isOver, !parts[index].isJobOver, found != job else { return }
+                    jobIsGone(index, client)
+                }
+            }
+        }
+        environment.units.flush()
+    }
+
+    /// Nobody has told how the job ended; its unit may tell.
+    private func jobIsGone(_ index: Int, _ client: UnitClient) {
+        parts[index].isJobOver = true
+        let unit = parts[index].unit
+        var changed: UInt64?
+        client.changeTime(of: unit) { changed = $0 }
+        client.state(of: unit) { [weak self, weak client] state, _ in
+            guard let self, let client, !isOver, !parts[index].isOver else { return }
+            let hasChanged = UInt64(asked?.monotonic ?? 0) <= changed ?? 0
+            if !action.verb.wasDone(state, hasChanged: hasChanged) {
+                parts[index].failure = "how its job ended is not known"
+            }
+            jobEnded(index, client)
+        }
+        environment.units.flush()
     }
 
     // MARK: A job and its unit
 
-    private func jobEnded(_ index: Int, _ result: String, _ client: UnitClient) {
-        // As systemctl has it.
-        if !["done", "skipped"].contains(result) { parts[index].failure = Self.sentence(result) }
-        let unit = parts[index].unit
-        client.invocation(of: unit) { [weak self] in self?.parts[index].invocation = $0 }
-        client.state(of: unit) { [weak self, weak client] state, failure in
+    private func jobEnded(_ index: Int, _ client: UnitClient) {
+        client.invocation(of: parts[index].unit) { [weak self] in self?.parts[index].invocation = $0 }
+        seeState(index, client)
+        environment.units.flush()
+    }
+
+    private func seeState(_ index: Int, _ client: UnitClient) {
+        client.state(of: parts[index].unit) { [weak self, weak client] state, failure in
             guard let self, let client, !isOver, !parts[index].isOver else { return }
             guard let state else { return end(index, failure: parts[index].failure ?? failure) }
             parts[index].state = state
             let goesOn = action.waits && parts[index].failure == nil && !["inactive", "failed"].contains(state)
             if !goesOn { look(index, client) }
         }
-        environment.units.flush()
     }
 
     private func saw(_ unit: String, _ state: String, _ result: String?, _ client: UnitClient) {
@@ -205,9 +255,10 @@ final class UnitRun: StartedRun, UnitListener {
         guard !parts[index].isOver else { return }
         (parts[index].isOver, parts[index].failure) = (true, failure)
         guard let invocation = parts[index].invocation else { return tell(index, []) }
-        environment.slow.submit("the output of \(parts[index].unit)") { [bound, began, core = environment.core] in
+        let since = asked?.time ?? 0
+        environment.slow.submit("the output of \(parts[index].unit)") { [bound, core = environment.core] in
             let lines = try? JournalReader.lines(
-                of: invocation, since: began, kept: OutputCapture.kept, patience: ServiceOutput.journalPatience)
+                of: invocation, since: since, kept: OutputCapture.kept, patience: ServiceOutput.journalPatience)
             core.async { bound.value.tell(index, lines?.end ?? []) }
         }
     }
@@ -275,6 +326,19 @@ final class UnitRun: StartedRun, UnitListener {
 }
 
 extension UnitAction.Verb {
+    /// Whether a job that is gone has been done, as far as its unit tells.
+    ///
+    /// - Parameter hasChanged: the unit's state has, since the job was asked for.
+    fileprivate func wasDone(_ state: String?, hasChanged: Bool) -> Bool {
+        switch self {
+        case .start: state == "active" || hasChanged
+        case .restart, .tryRestart: hasChanged
+        case .stop: state == "inactive" || state == "failed"
+        // They change no state.
+        case .reload, .reloadOrRestart: false
+        }
+    }
+
     /// Of `org.freedesktop.systemd1.Manager`.
     fileprivate var method: String {
         switch self {
