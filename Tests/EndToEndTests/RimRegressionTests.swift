@@ -213,6 +213,22 @@ import Varlink
         }
     }
 
+    @Test func aRunThatCouldNotBeStartedInTimeTellsWhy() throws {
+        try Watchd.run("[Custom poke]\nExec=/bin/true\nTimeoutSec=300ms\n") { watchd in
+            // The history is open for reading from its first question on.
+            #expect(try watchd.control("history").code == 0)
+            try watchd.leaveDescriptors(2)
+            try watchd.emit("poke")
+            try wait(for: "its end") {
+                watchd.logText.split(separator: "\n").contains {
+                    $0.contains(": timed out after 300ms, never started: ") && $0.contains("(EMFILE)")
+                        && !$0.contains("trying again")
+                }
+            }
+            try watchd.allowDescriptors(1024)
+        }
+    }
+
     @Test func whatIsLeftOfATreeGetsTheTimeItWasPromised() throws {
         let text = """
             [Custom poke]

@@ -110,8 +110,7 @@ extension Engine {
         switch run.ending {
         case .timedOut:
             let span = run.definition.value.timeout
-            let end = run.isLeftAlone ? ", left to end by itself (KillMode=none)" : run.isKilled ? ", killed" : ""
-            return Verdict(result: .failed, reason: "\(CompletionFact.timedOut)\(span)\(end)")
+            return Verdict(result: .failed, reason: "\(CompletionFact.timedOut)\(span)\(timeoutEnd(run, reason))")
         case .cancelled:
             let when = run.isEndedUnbegun && exit == nil ? "before it ran" : "while it ran"
             return Verdict(result: .cancelled, reason: "cancelled \(when)")
@@ -124,6 +123,12 @@ extension Engine {
         }
         if run.definition.value.isSuccess(exit) { return Verdict(result: .done) }
         return Verdict(result: .failed, reason: reason)
+    }
+
+    private static func timeoutEnd(_ run: Run, _ reason: String?) -> String {
+        if run.isEndedUnbegun, let reason { return ", never started: \(reason)" }
+        if run.isLeftAlone { return ", left to end by itself (KillMode=none)" }
+        return run.isKilled ? ", killed" : ""
     }
 }
 

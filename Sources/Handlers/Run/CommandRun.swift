@@ -64,6 +64,8 @@ final class CommandRun: StartedRun {
 
     /// Why it cannot be started yet.
     private(set) var delay: String?
+    /// The same without the time of the next try.
+    private var refusal = ""
 
     var name: String { request.run.name(of: request.definition.value) }
 
@@ -114,9 +116,9 @@ final class CommandRun: StartedRun {
 
     func giveUp() {
         hasGivenUp = true
-        guard let delay else { return }
+        guard delay != nil else { return }
         retry.cancel()
-        givenUp(delay)
+        givenUp(refusal)
     }
 
     private func givenUp(_ reason: String) {
@@ -130,9 +132,9 @@ final class CommandRun: StartedRun {
     func signal(_ number: Int32, _ mode: KillMode) {
         ending = (number, mode)
         // Nothing is there and nothing on its way: it waits for another try, which is not made any more.
-        if let delay {
+        if delay != nil {
             retry.cancel()
-            return finish(nil, reason: delay, isStarted: false)
+            return finish(nil, reason: refusal, isStarted: false)
         }
         guard let processID, let descriptor = pidfd.number else { return }
         switch mode {
@@ -180,6 +182,7 @@ final class CommandRun: StartedRun {
             self?.delay = nil
             self?.start()
         }
+        refusal = failure.reason
         delay = "\(failure.reason); trying again in \(retry.description)"
         environment.logger.log(.warning, "\(name) cannot be started yet: \(delay ?? "")")
     }
