@@ -37,6 +37,8 @@ extension Manager {
           operations_pending: int,
           # Operations that have started and not ended.
           operations_running: int,
+          # Operations that this stop has left to the next start; absent where there are none.
+          operations_kept: ?int,
           # Resident memory of the daemon.
           memory_bytes: int,
           # Bytes of what is pending: what events carry, and a fixed cost of each.

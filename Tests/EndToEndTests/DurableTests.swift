@@ -189,6 +189,8 @@ import Varlink
             _ = try lives.waitForBegun(2)
             lives.watchd.send(SIGTERM)
             try lives.watchd.waitForNotification("STOPPING=1")
+            let status = try lives.watchd.status()
+            #expect(status.operationsPending == 0 && status.operationsKept == 2)
             try lives.folder.write("go", "")
             #expect(lives.watchd.waitForEnd() == .exited(0))
             let lines = lives.watchd.logText.split(separator: "\n").filter { $0.contains("stopped:") }

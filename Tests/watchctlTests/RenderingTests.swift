@@ -86,6 +86,13 @@ struct RenderingTests {
                 """)
     }
 
+    @Test func whatAStopLeavesToTheNextStartIsCounted() throws {
+        var status = Samples.idleStatus
+        status.operationsKept = 2
+        let shown = try text(StatusScreen(status: status, screen: try screen(width: 80)).lines, width: 80)
+        #expect(shown.contains("0 operations pending, 2 for the next start, 7.9 MB\n"), "\(shown)")
+    }
+
     /// A digit before the mark of a cut: a number that is not what it seems.
     private func isCutNumber(_ line: Substring) -> Bool {
         zip(line, line.dropFirst()).contains { $0.isNumber && $1 == "…" }

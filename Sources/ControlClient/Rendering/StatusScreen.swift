@@ -63,9 +63,11 @@ struct StatusScreen {
 
     private var load: String {
         "\(Phrases.count(status.processes)) of at most \(Phrases.count(status.maxProcesses)) processes\(cgroups), "
-            + "\(Phrases.count(status.operationsPending, "operation")) pending\(bytes), "
+            + "\(Phrases.count(status.operationsPending, "operation")) pending\(bytes)\(kept), "
             + Phrases.bytes(status.memoryBytes)
     }
+
+    private var kept: String { status.operationsKept.map { ", \(Phrases.count($0)) for the next start" } ?? "" }
 
     private var cgroups: String { status.containment.hasPrefix("cgroups") ? " in cgroups" : "" }
 

@@ -16,6 +16,7 @@ package enum GetStatus: ControlMethod {
             case maxProcesses = "max_processes"
             case operationsPending = "operations_pending"
             case operationsRunning = "operations_running"
+            case operationsKept = "operations_kept"
             case memoryBytes = "memory_bytes"
             case pendingBytes = "pending_bytes"
             case maxPendingBytes = "max_pending_bytes"
@@ -41,6 +42,8 @@ package enum GetStatus: ControlMethod {
         package var maxProcesses: Int
         package var operationsPending: Int
         package var operationsRunning: Int
+        /// At a stop, those that are left to the next start; `nil`: none.
+        package var operationsKept: Int?
         package var memoryBytes: Int
         /// Of what is pending, and how many there may be.
         package var pendingBytes: Int

@@ -56,6 +56,7 @@ extension Runtime {
         reply.maxProcesses = engine.settings.maxProcesses
         reply.operationsPending = engine.operationsWaiting
         reply.operationsRunning = engine.operationsRunning
+        reply.operationsKept = engine.setAsideCount > 0 ? engine.setAsideCount : nil
         reply.memoryBytes = Self.memory
         reply.pendingBytes = engine.loadPending.bytes
         reply.containment = parts.containment.description
