@@ -70,7 +70,7 @@ int clinux_threads_to_be_had(int count) {
     // A stack of the usual size takes longer to make than the thread.
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 64 << 10);
+    pthread_attr_setstacksize(&attributes, 128 << 10);
     int started = 0;
     while (started < count && pthread_create(&threads[started], &attributes, wait_for_all, &barrier) == 0) started++;
     pthread_attr_destroy(&attributes);

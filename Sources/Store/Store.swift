@@ -91,6 +91,9 @@ package final class Store {
         }
     }
 
+    /// Gives back what the file's pages in memory take.
+    package func releaseMemory() { database?.releaseMemory() }
+
     /// Bytes of the history; `nil`: they are not counted yet.
     package var historyBytes: Int? { totals.bytes }
 

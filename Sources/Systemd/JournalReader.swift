@@ -62,23 +62,51 @@ package struct JournalReader: Sendable {
     /// The lines that the processes of one run of any unit have written, in whatever way.
     ///
     /// - Parameters:
-    ///   - invocation: of the unit's run, 32 hexadecimal digits.
     ///   - since: wall clock, microseconds.
     ///   - kept: bytes of the end that are wanted.
     ///   - patience: milliseconds for which journald may write what it has.
     /// - Throws: EACCES: none of the journal's files may be read.
     package static func lines(
-        of invocation: String, since: Int64, kept: Int, patience: Int32
+        of unit: String, scope: Bus.Scope, invocation: String, since: Int64, kept: Int, patience: Int32
     ) throws(SystemError) -> Lines {
         let journal = try open(patience)
         defer { sd_journal_close(journal) }
-        sd_journal_add_match(journal, "_SYSTEMD_INVOCATION_ID=\(invocation)", 0)
+        sd_journal_add_match(journal, "\(scope == .user ? "_SYSTEMD_USER_UNIT" : "_SYSTEMD_UNIT")=\(unit)", 0)
         var lines = Lines()
         guard sd_journal_seek_realtime_usec(journal, UInt64(max(0, since))) >= 0 else { return lines }
         while sd_journal_next(journal) > 0 {
+            // A process that is gone before journald reads its line has none (Systemd.md, fact 48).
+            let found = field("_SYSTEMD_INVOCATION_ID", of: journal)
+            guard found == nil || found == Array(invocation.utf8) else { continue }
             if let message = field("MESSAGE", of: journal) { lines.add(message, kept: kept) }
         }
         return lines
+    }
+
+    /// How a job ended, as the manager has told the journal: `done`, `failed`, `canceled`, …; `nil`: there is no word.
+    ///
+    /// - Parameters:
+    ///   - job: its object on the bus.
+    ///   - since: wall clock, microseconds.
+    ///   - patience: milliseconds for which journald may write what it has.
+    /// - Throws: EACCES: none of the journal's files may be read.
+    package static func result(
+        ofJob job: String, scope: Bus.Scope, since: Int64, patience: Int32
+    ) throws(SystemError) -> String? {
+        let journal = try open(patience)
+        defer { sd_journal_close(journal) }
+        let manager = scope == .system ? ["_PID=1"] : ["_COMM=systemd", "_UID=\(Linux.effectiveUserID)"]
+        for match in manager + ["JOB_ID=\(job.split(separator: "/").last ?? "")"] {
+            sd_journal_add_match(journal, match, 0)
+        }
+        guard sd_journal_seek_realtime_usec(journal, UInt64(max(0, since))) >= 0 else { return nil }
+        var result: String?
+        while sd_journal_next(journal) > 0 {
+            // Of a restart this is the end of its stop (Systemd.md, fact 47).
+            if field("JOB_TYPE", of: journal) == Array("restart".utf8) { continue }
+            if let found = field("JOB_RESULT", of: journal) { result = String(decoding: found, as: UTF8.self) }
+        }
+        return result
     }
 
     private static func open(_ patience: Int32?) throws(SystemError) -> OpaquePointer {

@@ -160,16 +160,45 @@ package final class UnitClient {
 
     /// The object of the job that a unit has; `/`: it has none; `nil`: nobody says.
     package func job(of unit: String, _ done: @escaping (String?) -> Void) {
-        property("Job", of: unit) { reply in
-            guard case .message(let message) = reply else { return done(nil) }
-            let read = { () throws(BusMessage.Unexpected) in
-                try message.inside(BusType.structure, "uo") { () throws(BusMessage.Unexpected) in
-                    try message.skip("u")
-                    return try message.objectPath()
-                }
+        line.enter { [weak self] finished in
+            self?.property("Job", of: unit) { reply in
+                done(Self.job(reply))
+                finished()
             }
-            done(try? message.inside(BusType.variant, "(uo)", read))
         }
+    }
+
+    private static func job(_ reply: Bus.Reply) -> String? {
+        guard case .message(let message) = reply else { return nil }
+        let read = { () throws(BusMessage.Unexpected) in
+            try message.inside(BusType.structure, "uo") { () throws(BusMessage.Unexpected) in
+                try message.skip("u")
+                return try message.objectPath()
+            }
+        }
+        return try? message.inside(BusType.variant, "(uo)", read)
+    }
+
+    /// Whether the main process of a service has ended with 0, since a moment of the monotonic clock (µs); false too
+    /// where nobody says so.
+    package func hasEndedWell(_ unit: String, since: Int64, _ done: @escaping (Bool) -> Void) {
+        var isExit = false
+        property("ExecMainCode", of: unit, "Service") { isExit = Self.signed($0) == Int32(CLD_EXITED) }
+        var isSuccess = false
+        property("ExecMainStatus", of: unit, "Service") { isSuccess = Self.signed($0) == 0 }
+        property("ExecMainExitTimestampMonotonic", of: unit, "Service") { reply in
+            guard case .message(let message) = reply else { return done(false) }
+            let time = try? message.inside(BusType.variant, "t") { () throws(BusMessage.Unexpected) in
+                try message.unsigned()
+            }
+            done(isExit && isSuccess && UInt64(max(0, since)) <= time ?? 0)
+        }
+    }
+
+    private static func signed(_ reply: Bus.Reply) -> Int32? {
+        guard case .message(let message) = reply else { return nil }
+        let read = { () throws(BusMessage.Unexpected) in try message.number(Int32(0), "i") }
+        return try? message.inside(BusType.variant, "i", read)
     }
 
     /// Whether a service has the cgroup below its own (`Delegate=yes`); false too where nobody says so.

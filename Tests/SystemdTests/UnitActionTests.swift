@@ -37,6 +37,10 @@ import Testing
         [Handler long]
         Unit=one
         UnitWait=yes
+        [Handler says]
+        Unit=says
+        [Handler task]
+        Unit=task
         [Handler slow]
         Unit=slow one
         [Handler again]
@@ -71,8 +75,10 @@ import Testing
             try service(machine, "oneshot", "Type=oneshot\nExecStart=/bin/sh -c '\(note)'")
             try service(machine, "dies", "Type=exec\nExecStart=/bin/sh -c 'echo $$INVOCATION_ID; sleep 0.3; exit 3'")
             try service(machine, "bad", "Type=oneshot\nExecStart=/bin/false")
+            try service(machine, "says", "Type=oneshot\nExecStart=/bin/echo said")
             let untilGo = "until rm /run/go; do sleep 0.1; done"
             try service(machine, "slow", "Type=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '\(untilGo)'")
+            try service(machine, "task", "Type=oneshot\nExecStart=/bin/sh -c '\(untilGo)'")
             try service(machine, "endless", "Type=oneshot\nExecStart=/bin/sleep 1000")
             try service(machine, "take@", "Type=oneshot\nExecStart=/bin/sh -c 'echo \"$1\" >/run/taken' sh %f")
             _ = try machine.run("mkdir", "-p", "/run/in")
@@ -83,6 +89,7 @@ import Testing
             _ = try machine.run("touch", "/run/in/a-b c")
             try wait(for: "the instance") { try machine.run("cat", "/run/taken").text == "/run/in/a-b c\n" }
             try restartTheBus(machine)
+            try endWithoutABus(machine)
             try loseTheBus(machine)
         }
     }
@@ -164,6 +171,17 @@ import Testing
         let end = "start it has failed (exit-code), failed, result exit-code, _SYSTEMD_INVOCATION_ID=\(invocation)"
         let told = try machine.run("watchctl", "output", "dies").text
         #expect(told == "\(invocation)\ndies.service: \(end)\n")
+        for _ in 0..<3 {
+            #expect(try machine.run("watchctl", "run", "--wait", "says").code == 0)
+            let said = try machine.run("watchctl", "output", "says").text
+            #expect(said.hasPrefix("said\nsays.service: start done, inactive, result success, "), "\(said)")
+        }
+    }
+
+    /// How many operations of it have.
+    private func ended(_ machine: Machine, _ handler: String) throws -> Int {
+        let history = try machine.run("watchctl", "--json", "history", handler).text
+        return history.split(separator: "\"result\":").count - 1
     }
 
     /// The jobs go on, and end while nobody can tell or later.
@@ -182,14 +200,28 @@ import Testing
                 _ = try ctl(machine, "daemon-reexec")
                 _ = try machine.run("touch", "/run/go")
             }
-            try wait(for: "the end") {
-                try machine.run("watchctl", "--json", "history", "slow").text.split(separator: "\"result\":").count
-                    == number + 2
-            }
+            try wait(for: "the end") { try ended(machine, "slow") == number + 1 }
             #expect(try reason(machine, "slow").contains("\"result\":\"done\""))
             let told = try machine.run("watchctl", "output", "slow").text
             #expect(told.contains("\nslow.service: start done, active, result success, "), "\(told)")
         }
+    }
+
+    /// A job that ends while nobody can tell: its unit says whether it was done.
+    private func endWithoutABus(_ machine: Machine) throws {
+        for (number, isStopped) in [false, true].enumerated() {
+            _ = try machine.run("watchctl", "run", "task")
+            try wait(for: "the job") { try ctl(machine, "is-active", "task") == "activating " }
+            _ = try ctl(machine, "stop", "dbus.socket", "dbus.service")
+            _ = try isStopped ? ctl(machine, "stop", "task") : machine.run("touch", "/run/go").text
+            try wait(for: "the job's end") { try ctl(machine, "is-active", "task") != "activating " }
+            _ = try ctl(machine, "start", "dbus.socket", "dbus.service")
+            try wait(for: "the end") { try ended(machine, "task") == number + 1 }
+            let told = try reason(machine, "task")
+            let end = isStopped ? "task.service: it has failed (signal)" : "\"result\":\"done\""
+            #expect(told.contains(end), "\(told)")
+        }
+        _ = try machine.run("watchctl", "forget", "task")
     }
 
     /// Nobody would tell how the unit ends.

@@ -135,7 +135,8 @@ size_t clinux_allocated_bytes(void);
 void clinux_trim_memory(void);
 
 /// `madvise(2)` MADV_DONTNEED of what is mapped of the program and its libraries and cannot be written. The kernel maps it
-/// again where it is executed or read. A breakpoint that a debugger has written there is lost.
+/// again where it is executed or read. Breakpoints that stand there are lost: those of debuggers
+/// and uprobes.
 void clinux_unmap_code(void);
 
 // Processes by descriptor (Linux 5.4 or newer).

@@ -54,6 +54,7 @@ final class Persistence {
         private var reader: HistoryReader?
 
         func close() { reader = nil }
+        func releaseMemory() { reader?.releaseMemory() }
 
         /// - Parameter isKept: for the next one. Of a store that the writer could not open yet it is not: what SQLite
         ///   has open of a file that nobody may write is shared with the writer's next try.
@@ -155,6 +156,12 @@ final class Persistence {
     var historyBytes: Int? { writer?.historyBytes }
 
     func apply(_ settings: DaemonSettings) { writer?.apply(settings) }
+
+    /// Gives back what the store's pages in memory take; then `done`, on any thread.
+    func releaseMemory(_ done: @escaping @Sendable () -> Void) {
+        reading.async { [reader] in reader.value.releaseMemory() }
+        writer?.releaseMemory(done)
+    }
 
     /// Writes what waits, as far as that is possible, and then calls `done` on the core with what could not be written.
     func close(_ done: @escaping (Unstored) -> Void) {

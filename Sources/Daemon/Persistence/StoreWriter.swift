@@ -143,6 +143,14 @@ final class StoreWriter: Sendable {
         }
     }
 
+    /// Gives back what the store's pages in memory take; then `done`, on the context.
+    func releaseMemory(_ done: @escaping @Sendable () -> Void) {
+        context.async { [confined] in
+            confined.value.store?.releaseMemory()
+            done()
+        }
+    }
+
     func write(_ batch: Batch, isUrgent: Bool) {
         let (mustStart, mustPlan) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }

@@ -9,8 +9,8 @@ import LinuxSystem
 /// While nobody follows, of a change only the operation and its state are kept: the rest is looked up for who comes
 /// later.
 final class FollowHub {
-    /// Records kept for who comes later with `since`: fewer than operations that have ended are found by their ids.
-    static let limit = 512
+    /// Records kept for who comes later with `since`.
+    static let limit = 1024
     /// More than that are kept for a moment, so that not each that comes moves all others.
     private static let slack = 64
     /// Records kept while somebody follows: several full turns of a source, so that only who does not read misses any.
@@ -21,7 +21,7 @@ final class FollowHub {
     enum Content: Sendable {
         indirect case event(Event, Origin, [String])
         indirect case operation(OperationView)
-        /// An operation came to this state.
+        /// An operation that had not ended came to this state.
         case state(UInt64, OperationState)
         indirect case output(Output)
     }
@@ -110,7 +110,7 @@ final class FollowHub {
     var isOutputFollowed: Bool { followers.values.contains(where: \.wantsOutput) }
 
     /// - Parameters:
-    ///   - operation: one that has not ended, or has lately; `nil`: it has long since.
+    ///   - operation: one that has not ended; `nil`: it has.
     ///   - state: operations that have not ended, with an id above `after`, in the order of their ids.
     init(
         operation: @escaping (UInt64) -> OperationView?,
@@ -122,9 +122,6 @@ final class FollowHub {
 
     /// There is an operation of this id.
     func note(_ operation: UInt64) { newestOperation = max(newestOperation, operation) }
-
-    /// An operation that has ended, and is still found by its id.
-    func addEnded(_ view: OperationView) { add(isFollowed ? .operation(view) : .state(view.id, view.state)) }
 
     func add(_ content: Content) {
         lastSequence += 1

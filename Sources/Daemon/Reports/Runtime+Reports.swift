@@ -20,7 +20,7 @@ extension Runtime {
             if isStopping, view.result == .cancelled, view.started == nil { cancelled.add(view.handler) }
             memory?.isUsed()
             begun?.ended(view.id)
-            follow.addEnded(view)
+            follow.add(.operation(view))
         case .event(let event, let origin, let handlers, _): follow.add(.event(event, origin, handlers))
         case .operation(let id, let state):
             follow.note(id)

@@ -3,8 +3,8 @@ import Engine
 /// The operations that ended last: what has ended is found here at once, and in the store a little later. Without a
 /// store it is all there is. Confined to the core.
 final class RecentOperations {
-    /// Operations remembered; `FollowHub` knows the end of some by their id alone.
-    static let limit = 600
+    /// Operations remembered.
+    static let limit = 500
     /// More than that are remembered for a moment, so that not each that ends moves all others.
     private static let slack = 64
     /// Bytes of their events and output, all together; the older ones lose theirs first.

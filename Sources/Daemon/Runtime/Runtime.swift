@@ -66,7 +66,7 @@ final class Runtime {
         core.after(Int(delay)) { work.value() }
     }
     private(set) lazy var follow = FollowHub { [unowned self] id in
-        engine.operation(id) ?? recent.view(id)
+        engine.operation(id)
     } state: { [unowned self] after, limit in
         engine.operationViews(queue: nil, handler: nil, after: after, limit: limit)
     }
@@ -182,7 +182,7 @@ final class Runtime {
             HoldEnvironment(
                 core: core, slow: slow, epoll: epoll, unitProbe: { UnitProbe($0, units, $1) },
                 idleProbe: { [core, epoll] in IdleProbe($0, core: core, epoll: epoll, $1) }, send: send))
-        memory = MemoryRelease(core: core, slow: slow)
+        memory = MemoryRelease(core: core, slow: slow) { [unowned self] in persistence }
         timers = try ClockTimers(on: core) { [unowned self] in handle(.clock) }
         watchLocalZone()
     }

@@ -46,7 +46,10 @@ extension Engine {
             }
         }
         for ref in operations.refs { startNoMore(ref, .stopped) }
-        for ref in steerings.runs.values.map(\.operation).sorted(by: { $0.id < $1.id }) { terminate(ref, .stopped) }
+        // The first of its parts ends all of them.
+        for ref in steerings.runs.values.map(\.operation).sorted(by: { $0.id < $1.id }) where operations.isAlive(ref) {
+            terminate(ref, .stopped)
+        }
         for ref in operations.refs where isOfClient(operations[ref].handler) && !goesOnBesideStop(ref) {
             terminate(ref, .stopped)
         }
@@ -102,7 +105,7 @@ extension Engine {
     mutating func hurryDrain() {
         guard let step = life.drain?.step else { return }
         // A finalizer that has not started has lost its time.
-        for ref in operations.refs where operations[ref].runs.isEmpty {
+        for ref in operations.refs where operations.isAlive(ref) && operations[ref].runs.isEmpty {
             if isDurable(ref) {
                 setAside(ref)
                 continue
@@ -113,7 +116,7 @@ extension Engine {
         switch step {
         case .waiting:
             life.drain?.step = .terminating
-            for ref in refs { terminate(ref, .stopped) }
+            for ref in refs where operations.isAlive(ref) { terminate(ref, .stopped) }
             endWorkers(isKilled: false)
             let patience = max(
                 refs.compactMap { operations[$0].runs.map(\.definition.value.timeoutStop.microseconds).max() }.max()
@@ -121,9 +124,9 @@ extension Engine {
             if patience < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(patience) + 1_000_000) }
         case .terminating, .killing:
             life.drain?.step = .killing
-            for ref in refs {
+            for ref in refs where operations.isAlive(ref) {
                 terminate(ref, .stopped)
-                kill(ref)
+                if operations.isAlive(ref) { kill(ref) }
             }
             endWorkers(isKilled: true)
             perform(supervisor.killAll(ids: &journal.ids.lastOperation, at: now))

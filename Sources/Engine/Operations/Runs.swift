@@ -126,7 +126,7 @@ extension Engine {
     }
 
     private static func timeoutEnd(_ run: Run, _ reason: String?) -> String {
-        if run.isEndedUnbegun, let reason { return ", never started: \(reason)" }
+        if run.isEndedUnbegun, run.definition.value.placement == nil, let reason { return ", never started: \(reason)" }
         if run.isLeftAlone { return ", left to end by itself (KillMode=none)" }
         return run.isKilled ? ", killed" : ""
     }

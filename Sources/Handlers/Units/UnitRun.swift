@@ -17,6 +17,8 @@ final class UnitRun: StartedRun, UnitListener {
         /// Its object while it is there.
         var job: String?
         var isJobOver = false
+        /// The job is gone, and nobody has told how it ended.
+        var isInDoubt = false
         var isOver = false
         /// What its processes have written is in the output, and how it ended.
         var isTold = false
@@ -39,11 +41,17 @@ final class UnitRun: StartedRun, UnitListener {
     private var asked: (time: Int64, monotonic: Int64)?
     /// Why there is no service manager to speak to, after the jobs were asked for.
     private var loss: String?
+    /// So often there was none any more.
+    private var losses = 0
     private weak var client: UnitClient?
     private var isEnding = false
     private var isOver = false
     /// Microseconds for which a bus that is gone may come again.
     private static let patience = 10_000_000
+    /// Microseconds until a question is asked again that nobody has answered.
+    private static let pause = 1_000_000
+    /// Milliseconds for which journald may write what it has: `TimeoutSec=` goes on meanwhile.
+    private static let journalPatience: Int32 = 1000
     private var bound: QueueBound<UnitRun> { QueueBound(self, to: environment.core) }
 
     /// - Parameters:
@@ -90,7 +98,7 @@ final class UnitRun: StartedRun, UnitListener {
     /// The first signal cancels the jobs, and with them the run; the second one leaves them.
     func signal(_ number: Int32, _ mode: KillMode) {
         // Only the journal is waited for.
-        if !parts.isEmpty, parts.allSatisfy(\.isOver) { return tellAll() }
+        if !parts.isEmpty, parts.allSatisfy(\.isOver) { return tellThoseThatAreOver() }
         guard let client, cancels(number, mode) else { return later("the jobs were left to themselves") }
         isEnding = true
         for job in jobs { client.cancel(job: job) }
@@ -143,11 +151,12 @@ final class UnitRun: StartedRun, UnitListener {
         guard !isOver else { return }
         switch news {
         case .jobEnded(let job, let result):
-            guard let index = parts.firstIndex(where: { $0.job == job && !$0.isJobOver }) else { return }
-            parts[index].isJobOver = true
-            // As systemctl has it.
-            if !["done", "skipped"].contains(result) { parts[index].failure = Self.sentence(result) }
-            jobEnded(index, client)
+            // Two names may be one unit's.
+            for index in parts.indices where parts[index].job == job && !parts[index].isJobOver {
+                parts[index].isJobOver = true
+                parts[index].failure = Self.sentence(result)
+                jobEnded(index, client)
+            }
         case .changed(let unit, let state, let result): saw(unit, state, result, client)
         case .unloaded(let unit): saw(unit, "inactive", nil, client)
         case .loaded, .reloaded, .gone: break
@@ -157,46 +166,89 @@ final class UnitRun: StartedRun, UnitListener {
     func failed(_ condition: SourceCondition) {
         guard !isOver, !parts.allSatisfy(\.isOver), case .failed(let reason, _) = condition else { return }
         guard asked != nil else { return later(reason) }
-        let isNew = loss == nil
-        loss = reason
-        if isNew { environment.core.after(Self.patience) { [bound] in bound.value.giveUpTheBus() } }
+        defer { loss = reason }
+        guard loss == nil else { return }
+        losses += 1
+        environment.core.after(Self.patience) { [bound, losses] in bound.value.giveUpTheBus(losses) }
     }
 
-    private func giveUpTheBus() {
-        guard !isOver, let loss else { return }
+    private func giveUpTheBus(_ number: Int) {
+        guard !isOver, let loss, number == losses else { return }
+        tellThoseThatAreOver()
         let open = parts.filter { !$0.isOver }.map(\.unit)
-        later("\(loss); what becomes of \(open.joined(separator: ", ")) is not known")
+        if !open.isEmpty { later("\(loss); what becomes of \(open.joined(separator: ", ")) is not known") }
     }
 
     /// There is a connection again, which knows nothing of what an earlier one was told or asked for.
     private func lookAgain(_ client: UnitClient) {
         loss = nil
         for index in parts.indices where !parts[index].isOver {
-            let unit = parts[index].unit
-            guard let job = parts[index].job else { return end(index, failure: "it is not known whether it has a job") }
-            client.hold(unit)
-            if parts[index].isJobOver {
-                seeState(index, client)
+            guard let job = parts[index].job else {
+                end(index, failure: "it is not known whether it has a job")
+                continue
+            }
+            client.hold(parts[index].unit)
+            if parts[index].isInDoubt {
+                jobIsGone(index, client)
+            } else if parts[index].isJobOver {
+                jobEnded(index, client)
             } else {
-                client.job(of: unit) { [weak self, weak client] found in
-                    guard let self, let client, !isOver, !parts[index].isJobOver, found != job else { return }
-                    jobIsGone(index, client)
-                }
+                if isEnding { client.cancel(job: job) }
+                seeJob(index, job, client)
             }
         }
         environment.units.flush()
     }
 
-    /// Nobody has told how the job ended; its unit may tell.
+    private func seeJob(_ index: Int, _ job: String, _ client: UnitClient) {
+        client.job(of: parts[index].unit) { [weak self, weak client] found in
+            guard let self, let client, !isOver, !parts[index].isJobOver else { return }
+            if found == nil {
+                environment.core.after(Self.pause) { [bound, client = QueueBound(client, to: environment.core)] in
+                    let run = bound.value
+                    guard !run.isOver, !run.parts[index].isJobOver, run.client === client.value else { return }
+                    run.seeJob(index, job, client.value)
+                    run.environment.units.flush()
+                }
+            } else if found != job {
+                jobIsGone(index, client)
+            }
+        }
+    }
+
+    /// Nobody has told how the job ended; the journal may, or its unit.
     private func jobIsGone(_ index: Int, _ client: UnitClient) {
-        parts[index].isJobOver = true
-        let unit = parts[index].unit
+        (parts[index].isJobOver, parts[index].isInDoubt) = (true, true)
+        let (scope, since, core) = (environment.units.scope, asked?.time ?? 0, environment.core)
+        let client = QueueBound(client, to: core)
+        let job = parts[index].job ?? ""
+        environment.slow.submit("the job of \(parts[index].unit)") { [bound] in
+            let result = try? JournalReader.result(
+                ofJob: job, scope: scope, since: since, patience: Self.journalPatience)
+            core.async { bound.value.found(result, ofJobOf: index, client.value) }
+        }
+    }
+
+    private func found(_ result: String?, ofJobOf index: Int, _ client: UnitClient) {
+        guard !isOver, client === self.client, parts[index].isInDoubt else { return }
+        guard let result else { return askUnit(index, client) }
+        parts[index].isInDoubt = false
+        parts[index].failure = Self.sentence(result)
+        jobEnded(index, client)
+    }
+
+    private func askUnit(_ index: Int, _ client: UnitClient) {
+        let (unit, asked) = (parts[index].unit, asked?.monotonic ?? 0)
         var changed: UInt64?
         client.changeTime(of: unit) { changed = $0 }
+        var hasEndedWell = false
+        client.hasEndedWell(unit, since: asked) { hasEndedWell = $0 }
         client.state(of: unit) { [weak self, weak client] state, _ in
-            guard let self, let client, !isOver, !parts[index].isOver else { return }
-            let hasChanged = UInt64(asked?.monotonic ?? 0) <= changed ?? 0
-            if !action.verb.wasDone(state, hasChanged: hasChanged) {
+            guard let self, let client, !isOver, parts[index].isInDoubt else { return }
+            parts[index].isInDoubt = false
+            let hasChanged = UInt64(max(0, asked)) <= changed ?? 0
+            let hasFailed = action.verb.mayStart && state == "failed"
+            if !hasFailed, !action.verb.wasDone(state, hasChanged: hasChanged, hasEndedWell: hasEndedWell) {
                 parts[index].failure = "how its job ended is not known"
             }
             jobEnded(index, client)
@@ -254,25 +306,26 @@ final class UnitRun: StartedRun, UnitListener {
     private func end(_ index: Int, failure: String?) {
         guard !parts[index].isOver else { return }
         (parts[index].isOver, parts[index].failure) = (true, failure)
-        guard let invocation = parts[index].invocation else { return tell(index, []) }
-        let since = asked?.time ?? 0
-        environment.slow.submit("the output of \(parts[index].unit)") { [bound, core = environment.core] in
+        guard let invocation = parts[index].invocation else { return tell(index, nil) }
+        let (unit, scope, since) = (parts[index].unit, environment.units.scope, asked?.time ?? 0)
+        environment.slow.submit("the output of \(unit)") { [bound, core = environment.core] in
             let lines = try? JournalReader.lines(
-                of: invocation, since: since, kept: OutputCapture.kept, patience: ServiceOutput.journalPatience)
-            core.async { bound.value.tell(index, lines?.end ?? []) }
+                of: unit, scope: scope, invocation: invocation, since: since, kept: OutputCapture.kept,
+                patience: Self.journalPatience)
+            core.async { bound.value.tell(index, lines) }
         }
     }
 
     /// The journal is not waited for any more.
-    private func tellAll() {
-        for index in parts.indices { tell(index, []) }
+    private func tellThoseThatAreOver() {
+        for index in parts.indices where parts[index].isOver { tell(index, nil) }
     }
 
-    /// - Parameter text: what its processes have written, as far as the journal can be read.
-    private func tell(_ index: Int, _ text: [UInt8]) {
+    /// - Parameter lines: what its processes have written; `nil`: the journal cannot be read.
+    private func tell(_ index: Int, _ lines: JournalReader.Lines?) {
         guard !isOver, !parts[index].isTold else { return }
         parts[index].isTold = true
-        add(text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast().map(Array.init))
+        if let lines { add(lines) }
         tellEnd(of: parts[index])
         guard parts.allSatisfy(\.isTold) else { return }
         let failures = parts.compactMap { part in part.failure.map { "\(part.unit): \($0)" } }
@@ -287,19 +340,24 @@ final class UnitRun: StartedRun, UnitListener {
         let line = words.joined(separator: ", ")
         environment.logger.write(
             .info, "\(request.definition.value.name)| \(line)", request.journalFields(processID: nil))
-        add([Array(line.utf8)])
-    }
-
-    private func add(_ lines: [[UInt8]]) {
-        guard !lines.isEmpty else { return }
-        let bytes = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+        let bytes = Array(line.utf8) + [UInt8(ascii: "\n")]
         output = output + RunOutput(end: bytes, total: bytes.count)
-        environment.wrote(request.run, lines.map { LineFramer.Line(bytes: $0) })
+        environment.wrote(request.run, [LineFramer.Line(bytes: Array(line.utf8))])
     }
 
-    /// The sentence of a job's result, where it is no success.
-    private static func sentence(_ result: String) -> String {
+    private func add(_ lines: JournalReader.Lines) {
+        let end = lines.end.suffix(OutputCapture.kept)
+        output = output + RunOutput(end: Array(end), total: lines.total)
+        // The first one is a rest where some were too many, the last one nothing.
+        let texts = end.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+        let whole = texts.dropFirst(lines.total > end.count ? 1 : 0)
+        if !whole.isEmpty { environment.wrote(request.run, whole.map { LineFramer.Line(bytes: Array($0)) }) }
+    }
+
+    /// The sentence of a job's result; `nil`: it is a success, as systemctl has it.
+    private static func sentence(_ result: String) -> String? {
         switch result {
+        case "done", "skipped": nil
         case "canceled": "its job was cancelled"
         case "timeout": "its job took too long for its unit"
         case "failed": "its job failed"
@@ -328,11 +386,15 @@ final class UnitRun: StartedRun, UnitListener {
 extension UnitAction.Verb {
     /// Whether a job that is gone has been done, as far as its unit tells.
     ///
-    /// - Parameter hasChanged: the unit's state has, since the job was asked for.
-    fileprivate func wasDone(_ state: String?, hasChanged: Bool) -> Bool {
+    /// - Parameters:
+    ///   - hasChanged: the unit's state has, since the job was asked for.
+    ///   - hasEndedWell: its main process has, since then: a `Type=oneshot` is inactive again when its job is done.
+    fileprivate func wasDone(_ state: String?, hasChanged: Bool, hasEndedWell: Bool) -> Bool {
         switch self {
-        case .start: state == "active" || hasChanged
-        case .restart, .tryRestart: hasChanged
+        case .start: state == "active" || state == "inactive" && hasEndedWell
+        case .restart: state == "active" && hasChanged || state == "inactive" && hasEndedWell
+        // To one that does not run it does nothing.
+        case .tryRestart: state == "active" && hasChanged || state == "inactive" && (hasEndedWell || !hasChanged)
         case .stop: state == "inactive" || state == "failed"
         // They change no state.
         case .reload, .reloadOrRestart: false

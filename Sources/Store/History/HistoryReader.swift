@@ -19,6 +19,9 @@ package final class HistoryReader {
         return (database, place)
     }
 
+    /// Gives back what the file's pages in memory take.
+    package func releaseMemory() { database.releaseMemory() }
+
     /// Ended operations, newest first, without output, and without events but for those that the query asks for.
     package func page(_ query: HistoryQuery) throws(StoreError) -> [HistoryRow] {
         try read { database throws(StoreError) in try HistoryRow.page(query, database) }

@@ -36,6 +36,9 @@ final class Database {
     /// To be called before the last use: closing moves the log into the file, if nobody else has it open.
     func finish() { _ = csqlite_keep_log(handle, 0) }
 
+    /// Gives back what its pages in memory take (`sqlite3_db_release_memory`).
+    func releaseMemory() { sqlite3_db_release_memory(handle) }
+
     /// The file or its folder lets nobody write.
     var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
