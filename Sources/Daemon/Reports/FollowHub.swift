@@ -20,7 +20,8 @@ final class FollowHub {
 
     enum Content: Sendable {
         indirect case event(Event, Origin, [String])
-        indirect case operation(OperationView)
+        /// In place: boxes of what ended long since would keep the memory of a burst among them.
+        case operation(OperationView)
         /// An operation that had not ended came to this state.
         case state(UInt64, OperationState)
         indirect case output(Output)

@@ -9,9 +9,9 @@ struct IdleBenchmark {
         var starts = 20
     }
 
-    /// ms after which what was started has settled: a thread that Dispatch needs no more leaves 5 s after it was last
-    /// needed, and the last of them are needed a few times more.
-    private static let settling = 15_000
+    /// ms after which what was started has settled: memory goes back after ten quiet seconds, and a thread that Dispatch
+    /// needs no more leaves 5 s after it was last needed.
+    private static let settling = 20_000
 
     let programs: Programs
     let bed: Bed
