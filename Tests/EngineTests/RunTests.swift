@@ -125,6 +125,22 @@ struct RunTests {
         #expect(fixture.results == ["h failed"])
     }
 
+    /// What has been done before a cancel could reach it was done.
+    @Test func jobsOfUnitsThatWereDoneBesideTheTimeOutAreDone() {
+        let fixture = fixture {
+            $0.action = .unit(UnitAction(units: [Template(literal: "a.service")]))
+            $0.timeout = .seconds(1)
+        }
+        for exit in [Exit.exited(0), nil] {
+            fixture.emit("x")
+            fixture.spawn(fixture.runs[0])
+            fixture.advance(seconds: 1)
+            fixture.endFirst(exit)
+        }
+        #expect(fixture.results == ["h done", "h failed"])
+        #expect(fixture.ended.last?.reason == "timed out after 1s")
+    }
+
     @Test func killModeNoneOnlyTellsTheRimThatItIsOver() {
         let fixture = fixture {
             $0.timeout = .seconds(1)

@@ -49,6 +49,10 @@ struct Run: Sendable {
     var hasBegun: Bool { if case .running = phase { true } else { false } }
     /// It is ended while its start waits, for the store or for the rim.
     var isEndedUnbegun: Bool { !hasBegun && ending != nil && definition.value.isOfRim }
+    /// It is jobs of units and nothing else: no process, which may end well because it was told to end.
+    var isOfUnits: Bool {
+        if case .unit = definition.value.action { definition.value.conditions.isEmpty } else { false }
+    }
 }
 
 /// One attempt of an operation, or a part of it, named for the rim.

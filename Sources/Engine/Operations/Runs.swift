@@ -108,6 +108,9 @@ extension Engine {
     /// Static: otherwise reading the run would copy the engine.
     static func judge(_ run: Run, _ exit: Exit?, _ reason: String?) -> Verdict {
         switch run.ending {
+        // Its jobs had been done before they could be cancelled.
+        case .timedOut where run.isOfUnits && exit == .exited(0), .stopped where run.isOfUnits && exit == .exited(0):
+            return Verdict(result: .done)
         case .timedOut:
             let span = run.definition.value.timeout
             return Verdict(result: .failed, reason: "\(CompletionFact.timedOut)\(span)\(timeoutEnd(run, reason))")
