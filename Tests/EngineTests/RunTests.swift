@@ -125,7 +125,7 @@ struct RunTests {
         #expect(fixture.results == ["h failed"])
     }
 
-    /// What has been done before a cancel could reach it was done.
+    /// A job that was done before its cancel could reach it counts as done.
     @Test func jobsOfUnitsThatWereDoneBesideTheTimeOutAreDone() {
         let fixture = fixture {
             $0.action = .unit(UnitAction(units: [Template(literal: "a.service")]))

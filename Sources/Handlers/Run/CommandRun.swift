@@ -64,7 +64,7 @@ final class CommandRun: StartedRun {
 
     /// Why it cannot be started yet.
     private(set) var delay: String?
-    /// The same without the time of the next try.
+    /// The reason in `delay`, without the time of the next try.
     private var refusal = ""
 
     var name: String { request.run.name(of: request.definition.value) }

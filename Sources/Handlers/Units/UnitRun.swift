@@ -20,7 +20,7 @@ final class UnitRun: StartedRun, UnitListener {
         /// The job is gone, and nobody has told how it ended.
         var isInDoubt = false
         var isOver = false
-        /// What its processes have written is in the output, and how it ended.
+        /// The output has the lines of its processes, and how it ended.
         var isTold = false
         /// Why it has failed.
         var failure: String?
