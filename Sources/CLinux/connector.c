@@ -56,6 +56,7 @@ static int take(const struct cn_msg *message, size_t length, struct clinux_proce
     memcpy(&told, message->data, size < sizeof told ? size : sizeof told);
     event->processor = told.cpu;
     event->number = message->seq;
+    event->at = (int64_t)(told.timestamp_ns / 1000);
     switch ((unsigned)told.what) {
     case EVENT_NONE:
         event->kind = CLINUX_PROCESS_ACKNOWLEDGED;

@@ -3,6 +3,7 @@ import Engine
 import Glibc
 import LinuxSystem
 import ProgramKit
+import Synchronization
 import Testing
 import WatchFile
 
@@ -50,6 +51,16 @@ import WatchFile
                 try body(rim, program)
             }
         }
+    }
+
+    /// Ends by a signal. Its executable can be read before the kernel has reported its execution, so it tells itself that
+    /// it runs.
+    private static func loop(_ folder: Folder) -> String {
+        "echo >'\(folder["loops"])'; while :; do sleep 0.05; done"
+    }
+
+    private func waitUntilLooping(_ folder: Folder) throws {
+        try wait(for: "the program to run") { folder.exists("loops") }
     }
 
     private func facts(_ rim: Rim) -> [ProcessFact] {
@@ -102,11 +113,9 @@ import WatchFile
             let null = try Linux.open("/dev/null", .readingAndWriting).release()
             defer { FileDescriptor(owning: null).close() }
             let earlier = try Program(
-                [program, "-c", "while :; do sleep 0.05; done"].map { Array($0.utf8) },
+                [program, "-c", Self.loop(folder)].map { Array($0.utf8) },
                 environment: Program.environment, descriptors: [null, null, null])
-            try wait(for: "the program to run") {
-                Linux.executable(of: earlier.processID) == Array(program.utf8)
-            }
+            try waitUntilLooping(folder)
             try Rim.with {
                 MatchSource($0, ProcessMatch(pattern: Array(program.utf8)), ProcessConnector($1))
             } then: { rim, _ in
@@ -136,9 +145,9 @@ import WatchFile
             let null = try Linux.open("/dev/null", .readingAndWriting).release()
             defer { FileDescriptor(owning: null).close() }
             let running = try Program(
-                [program, "-c", "while :; do sleep 0.05; done"].map { Array($0.utf8) },
+                [program, "-c", Self.loop(folder)].map { Array($0.utf8) },
                 environment: Program.environment, descriptors: [null, null, null])
-            try wait(for: "the program to run") { Linux.executable(of: running.processID) == Array(program.utf8) }
+            try waitUntilLooping(folder)
             var connector: QueueBound<ProcessConnector>?
             try Rim.with { id, environment in
                 let new = ProcessConnector(environment)
@@ -167,6 +176,52 @@ import WatchFile
                 rim.core.queue.sync { connector?.value.remove(other) }
             }
             running.wait()
+        }
+    }
+
+    /// Its beginning and its end are read only after the list of all processes, which has it.
+    @Test func aProcessThatEndsBeforeItsBeginningIsReadIsKnownByTheList() throws {
+        if let refusal = Self.refusal {
+            print("not tested, as the kernel refuses its process connector: \(refusal)")
+            return
+        }
+        try Folder.with { folder in
+            let program = folder["app"]
+            try #require(try Program.run(["cp", "/bin/sh", program]).code == 0)
+            let pattern = Array(program.utf8)
+            let null = try Linux.open("/dev/null", .readingAndWriting).release()
+            defer { FileDescriptor(owning: null).close() }
+            let read = Mutex<Set<Int32>>([])
+            var connector: QueueBound<ProcessConnector>?
+            try Rim.with { id, environment in
+                let new = ProcessConnector(environment) { process in
+                    defer { read.withLock { _ = $0.insert(process) } }
+                    return Linux.executable(of: process)
+                }
+                connector = QueueBound(new, to: environment.core)
+                return MatchSource(id, ProcessMatch(pattern: pattern, events: [.exec, .exit]), new)
+            } then: { rim, _ in
+                try rim.waitUntilArmed()
+                let other = SourceID(.process, "other")
+                let ended = try rim.core.queue.sync {
+                    let running = try Program(
+                        [program, "-c", Self.loop(folder)].map { Array($0.utf8) },
+                        environment: Program.environment, descriptors: [null, null, null])
+                    try waitUntilLooping(folder)
+                    connector?.value.add(other, ProcessMatch(pattern: pattern))
+                    try wait(for: "it to be listed") { read.withLock { $0.contains(running.processID) } }
+                    running.send(SIGTERM)
+                    running.wait()
+                    return running.processID
+                }
+                try wait(for: "its end, to both, \(failures(rim)), \(gaps(rim)), \(facts(rim))") {
+                    facts(rim).count { $0.pid == ended && $0.event == .exit } == 2
+                }
+                for fact in facts(rim) where fact.pid == ended && fact.event == .exit {
+                    #expect(fact.exit == .signaled(SIGTERM) || (fact.exit == nil && drops(rim) > 0))
+                }
+                rim.core.queue.sync { connector?.value.remove(other) }
+            }
         }
     }
 

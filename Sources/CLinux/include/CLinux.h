@@ -195,6 +195,7 @@ struct clinux_process_event {
     int status;
     unsigned processor; // where it happened; UINT_MAX: not told
     unsigned number;    // one more than that of the event before on the same processor, unless some were dropped
+    int64_t at;         // CLOCK_MONOTONIC, in microseconds
 };
 
 /// A non-blocking netlink socket that is told what every process does, with a receive buffer of so many bytes.

@@ -23,6 +23,8 @@ final class ProcessConnector {
         var listeners: [SourceID]
         /// Boot-time microsecond.
         var started: Int64?
+        /// The monotonic microsecond before the executable was read; `nil`: it is that of the process that forked it.
+        var read: Int64?
         /// It writes a core, and ends then; with which signal its end tells.
         var dumpsCore = false
 
@@ -32,6 +34,10 @@ final class ProcessConnector {
             guard let started, let other else { return true }
             return other <= started
         }
+
+        /// Whether the executable was read after the execution of this monotonic microsecond. A report may come long
+        /// after that: the process may have ended by then, or its file have another name.
+        func tells(executionAt at: Int64) -> Bool { read.map { at < $0 } ?? false }
     }
 
     /// Why it is not known what a process executed.
@@ -52,6 +58,7 @@ final class ProcessConnector {
 
     private let environment: SourceEnvironment
     private let buffer: Int
+    private let executable: @Sendable (Int32) -> [UInt8]?
     private var listeners: [SourceID: Listener] = [:]
     /// Those of them that have been told that they are.
     private var armed: Set<SourceID> = []
@@ -61,10 +68,11 @@ final class ProcessConnector {
     private var numbers = ProcessReportNumbers()
     private var isAcknowledged = false
     private var retry = Retry()
-    /// A list of all processes is on its way; who became another program meanwhile is not taken from it, and who ended
-    /// unknown is told when it comes.
+    /// A list of all processes is on its way; a process that ended unknown meanwhile is told when it comes.
     private var isScanning = false
-    private var movedSinceScan: Set<Int32> = []
+    /// When each process last executed a program meanwhile, in monotonic microseconds, `max` for one whose end is told:
+    /// what was read before that is not taken from the list.
+    private var movedSinceScan: [Int32: Int64] = [:]
     private var endedSinceScan: [Int32: Exit] = [:]
     private var mustScanAgain = false
     /// The kernel has dropped reports, and the processes there are have not been looked at since.
@@ -76,9 +84,14 @@ final class ProcessConnector {
     private var attempts = 0
     private var bound: QueueBound<ProcessConnector> { QueueBound(self, to: environment.core) }
 
-    init(_ environment: SourceEnvironment, buffer: Int = usualBuffer) {
+    /// - Parameter executable: the path of a process's executable, if it can be read.
+    init(
+        _ environment: SourceEnvironment, buffer: Int = usualBuffer,
+        executable: @escaping @Sendable (Int32) -> [UInt8]? = { Linux.executable(of: $0) }
+    ) {
         self.environment = environment
         self.buffer = buffer
+        self.executable = executable
     }
 
     func add(_ id: SourceID, _ match: ProcessMatch) {
@@ -193,34 +206,36 @@ final class ProcessConnector {
         switch report {
         case .acknowledged(let errno): acknowledged(errno)
         case .forked(let process, let parent): forked(process, parent)
-        case .executed(let process): executed(process)
+        case .executed(let process, let at): executed(process, at)
         case .dumpedCore(let process): known[process]?.dumpsCore = true
         case .ended(let process, let status):
             if isScanning, known[process] == nil { endedSinceScan[process] = Exit(status) }
             // The list may still have it.
-            if isScanning, known[process] != nil { movedSinceScan.insert(process) }
+            if isScanning, known[process] != nil { movedSinceScan[process] = .max }
             ended(process, Exit(status))
         }
     }
 
     private func forked(_ process: Int32, _ parent: Int32) {
         guard var entry = known[parent] else { return }
-        (entry.started, entry.dumpsCore) = (Linux.now(.boottime), false)
+        (entry.started, entry.read, entry.dumpsCore) = (Linux.now(.boottime), nil, false)
         remember(process, entry)
         tell(process, .fork)
     }
 
-    private func executed(_ process: Int32) {
-        if isScanning { movedSinceScan.insert(process) }
+    private func executed(_ process: Int32, _ at: Int64) {
+        if known[process]?.tells(executionAt: at) == true { return tell(process, .exec) }
+        if isScanning { movedSinceScan[process] = at }
         known[process] = nil
-        guard let executable = Linux.executable(of: process) else {
+        let read = Linux.now(.monotonic)
+        guard let executable = executable(process) else {
             // Of a thread of the kernel nobody knows anything either, but those execute nothing.
             return unseen(process)
         }
         let wanted = wanted(executable)
         if wanted.isEmpty { return }
         let started = Linux.place(of: process)?.started
-        remember(process, Known(executable: executable, listeners: wanted, started: started))
+        remember(process, Known(executable: executable, listeners: wanted, started: started, read: read))
         tell(process, .exec)
     }
 
@@ -302,10 +317,10 @@ final class ProcessConnector {
             return
         }
         isScanning = true
-        (movedSinceScan, endedSinceScan) = ([], [:])
-        environment.slow.submit("the list of processes") { [bound, core = environment.core] in
+        (movedSinceScan, endedSinceScan) = ([:], [:])
+        environment.slow.submit("the list of processes") { [bound, executable, core = environment.core] in
             do throws(SystemError) {
-                let found = try Self.all()
+                let found = try Self.all(executable)
                 core.async { bound.value.scanned(found) }
             } catch {
                 core.async { bound.value.scanFailed(error) }
@@ -316,22 +331,24 @@ final class ProcessConnector {
     /// Of what runs already nobody knows anything: all begins anew.
     private func scanFailed(_ error: SystemError) {
         isScanning = false
-        (movedSinceScan, endedSinceScan, mustScanAgain) = ([], [:], false)
+        (movedSinceScan, endedSinceScan, mustScanAgain) = ([:], [:], false)
         if isAcknowledged { failed("the processes that run cannot be listed: \(error)") }
     }
 
     private struct Found: Sendable {
         var executable: [UInt8]
         var started: Int64?
+        var read: Int64
     }
 
-    private static func all() throws(SystemError) -> [Int32: Found] {
+    private static func all(_ executable: (Int32) -> [UInt8]?) throws(SystemError) -> [Int32: Found] {
         var found: [Int32: Found] = [:]
         for entry in try Linux.readFolder("/proc") {
-            guard let process = Int32(String(decoding: entry.name, as: UTF8.self)),
-                let executable = Linux.executable(of: process)
-            else { continue }
-            found[process] = Found(executable: executable, started: Linux.place(of: process)?.started)
+            guard let process = Int32(String(decoding: entry.name, as: UTF8.self)) else { continue }
+            let read = Linux.now(.monotonic)
+            guard let executable = executable(process) else { continue }
+            found[process] = Found(
+                executable: executable, started: Linux.place(of: process)?.started, read: read)
         }
         return found
     }
@@ -341,20 +358,20 @@ final class ProcessConnector {
         guard isAcknowledged else { return }
         // Their end was dropped, or the number is by now another process's.
         let gone = known.filter { process, entry in
-            !movedSinceScan.contains(process) && !Self.isThere(process, entry, found[process])
+            movedSinceScan[process] == nil && !Self.isThere(process, entry, found[process])
         }
         for process in gone.keys { ended(process, nil) }
-        for (process, one) in found where !movedSinceScan.contains(process) {
+        for (process, one) in found where one.read > movedSinceScan[process] ?? .min {
             let wanted = wanted(one.executable)
             guard !wanted.isEmpty else { continue }
             // A known process stays known by the name that it was executed by: the file may have been renamed.
-            var entry = known[process] ?? Known(executable: one.executable, listeners: [], started: nil)
+            var entry = known[process] ?? Known(executable: one.executable, listeners: [], started: nil, read: one.read)
             entry.listeners += wanted.filter { !entry.listeners.contains($0) }
             entry.started = one.started
             remember(process, entry)
             if let exit = endedSinceScan[process] { ended(process, exit) }
         }
-        (movedSinceScan, endedSinceScan) = ([], [:])
+        (movedSinceScan, endedSinceScan) = ([:], [:])
         if mustScanAgain {
             mustScanAgain = false
             return isBehind ? scanLater() : scan()

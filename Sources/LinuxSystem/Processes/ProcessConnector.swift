@@ -5,7 +5,8 @@ package enum ProcessReport: Hashable, Sendable {
     /// The answer to the subscription; `nil`: it holds.
     case acknowledged(Errno?)
     case forked(Int32, parent: Int32)
-    case executed(Int32)
+    /// `at`: when, in monotonic microseconds. Its executable is the new one by then (`begin_new_exec` in `fs/exec.c`).
+    case executed(Int32, at: Int64)
     case dumpedCore(Int32)
     case ended(Int32, ExitStatus)
 }
@@ -58,7 +59,7 @@ extension Linux {
         } while UInt32(event.kind) == CLINUX_PROCESS_OTHER.rawValue
         return switch UInt32(event.kind) {
         case CLINUX_PROCESS_FORKED.rawValue: .forked(event.process, parent: event.parent)
-        case CLINUX_PROCESS_EXECUTED.rawValue: .executed(event.process)
+        case CLINUX_PROCESS_EXECUTED.rawValue: .executed(event.process, at: event.at)
         case CLINUX_PROCESS_DUMPED.rawValue: .dumpedCore(event.process)
         case CLINUX_PROCESS_ENDED.rawValue: .ended(event.process, ExitStatus(waitStatus: event.status))
         default: .acknowledged(event.status == 0 ? nil : Errno(event.status))
