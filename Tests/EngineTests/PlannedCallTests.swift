@@ -58,6 +58,23 @@ import WatchFile
         #expect(fixture.story.isEmpty && fixture.results == ["@command cancelled"])
     }
 
+    @Test func itIsListedAndCancelledWithTheQueueOfWhatItStarts() {
+        let fixture = EngineFixture(Self.configuration)
+        plan(fixture, .run(name: "h"))
+        plan(fixture, .emit(name: "c", CustomFact(data: 1)))
+        func listed(_ queue: String) -> Int {
+            fixture.engine.operationViews(queue: queue, handler: nil, after: 0, limit: 9).count
+        }
+        #expect(listed("ser") == 2 && listed("small") == 0)
+        let token = fixture.command(.cancelQueue(name: "ser"))
+        guard case .cancelled(2) = fixture.reply(token) else {
+            Issue.record("\(String(describing: fixture.reply(token)))")
+            return
+        }
+        fixture.advance(seconds: 7200)
+        #expect(fixture.story.isEmpty && fixture.results == ["@command cancelled", "@command cancelled"])
+    }
+
     @Test func whatCannotBeStartedNowIsRefusedAtOnce() {
         let fixture = EngineFixture(Self.configuration)
         #expect(fixture.error(plan(fixture, .run(name: "hh"))) == .noSuchName("hh", nearest: nil))

@@ -62,14 +62,17 @@ struct StatusScreen {
     }
 
     private var load: String {
-        "\(Phrases.count(status.processes)) of at most \(Phrases.count(status.maxProcesses)) processes\(cgroups), "
+        "\(Phrases.count(status.processes)) of at most \(Phrases.count(status.maxProcesses)) processes\(containment), "
             + "\(Phrases.count(status.operationsPending, "operation")) pending\(bytes)\(kept), "
             + Phrases.bytes(status.memoryBytes)
     }
 
     private var kept: String { status.operationsKept.map { ", \(Phrases.count($0)) for the next start" } ?? "" }
 
-    private var cgroups: String { status.containment.hasPrefix("cgroups") ? " in cgroups" : "" }
+    /// How processes are held together.
+    private var containment: String {
+        ["cgroups", "process groups"].first { status.containment.hasPrefix($0) }.map { " in \($0)" } ?? ""
+    }
 
     /// Of what is pending and of the history, where they are worth a look: from a tenth of what there may be.
     private var bytes: String {

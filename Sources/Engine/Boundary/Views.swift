@@ -281,7 +281,7 @@ extension Engine {
         operations.oldest(limit) { operation in
             let isUnsafe = !journal.isWorking && isStartUnsafe(operation)
             return operation.id > after && isWanted(isUnsafe ? .ready : operation.state)
-                && (queue.map { $0 == queues[operation.queue].definition.name } ?? true)
+                && (queue.map { $0 == queues[shownQueue(operation)].definition.name } ?? true)
                 && (handler.map { $0 == handlers[operation.handler].name } ?? true)
         }
     }
@@ -463,7 +463,7 @@ extension Engine {
     func view(_ operation: Operation, isEnding: Bool) -> OperationView {
         var view = OperationView(
             id: operation.id, handler: handlers[operation.handler].name,
-            queue: shownQueue(operation), origin: sources[operation.source].origin,
+            queue: queues[shownQueue(operation)].definition.name, origin: sources[operation.source].origin,
             key: operation.keys.first.map { keys[$0].name.bytes }, state: operation.state,
             events: tracedEvents(operation), entries: operation.entries.count,
             deliveries: operation.entries.deliveries, depth: Int(operation.descent.depth),

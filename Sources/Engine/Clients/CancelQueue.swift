@@ -1,7 +1,7 @@
 import Schedule
 import WatchFile
 
-/// Cancels all operations of a queue, a part of them in each input: the reports of their ends are made and given away
+/// Cancels all operations of a queue, and the calls that would start some on it later, a part of them in each input: the reports of their ends are made and given away
 /// part by part, or they would take as much memory as the operations themselves.
 extension Engine {
     struct QueueCancellation: Sendable {
@@ -25,7 +25,7 @@ extension Engine {
             guard !orphans.isEmpty else { throw error }
             queue = nil
         }
-        let refs = queue.map { queue in operations.refs.filter { operations[$0].queue == queue } } ?? []
+        let refs = queue.map { queue in operations.refs.filter { shownQueue(operations[$0]) == queue } } ?? []
         queueCancellations.append(
             QueueCancellation(
                 queue: queue, token: token, count: refs.count + orphans.count, left: refs[...], orphans: orphans[...]))

@@ -17,9 +17,10 @@ extension Engine {
     }
 
     /// The queue of an operation; of a call that waits for its time, the queue of what it will start.
-    func shownQueue(_ operation: Operation) -> String {
-        let own = queues[operation.queue].definition.name
-        guard own == Self.clientQueue, case .command(let fact) = operation.entries.newest?.fact, let call = fact.call
+    func shownQueue(_ operation: Operation) -> Int {
+        let own = operation.queue
+        guard queues[own].definition.name == Self.clientQueue,
+            case .command(let fact) = operation.entries.newest?.fact, let call = fact.call
         else { return own }
         let named: Named? =
             switch call {
@@ -27,8 +28,8 @@ extension Engine {
             case .emit(let name, _): try? resolveCustom(name)
             }
         switch named {
-        case .handler(let handler): return target(handler: handlers[handler].name).map { queues[$0.queue].name } ?? own
-        case .source(let source): return sources[source].targets.first.map { queues[$0.queue].name } ?? own
+        case .handler(let handler): return target(handler: handlers[handler].name)?.queue ?? own
+        case .source(let source): return sources[source].targets.first?.queue ?? own
         case .queue, .semaphore, nil: return own
         }
     }
