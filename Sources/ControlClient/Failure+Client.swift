@@ -213,7 +213,7 @@ extension Failure {
             (
                 "nobody is in \(group) with ticket \(ticket)",
                 isEarlier
-                    ? "this watchd never gave it out: it is mistyped, or older than watchd's start, which empties the groups of clients"
+                    ? "this watchd never gave it out: it is mistyped, or was given back before watchd started"
                     : "it has been given back, or its process has ended"
             )
         case .noSuchProcess(let pid): ("there is no process \(pid)", nil)

@@ -93,9 +93,9 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: canMount, "nothing can be mounted here"))
-    func whatIsCoveredByAMountAboveTheRootIsNotDeleted() throws {
-        try with("Recursive=yes", path: "in/d") { watchd, inside in
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func whatIsCoveredByAMountAboveTheRootIsNotDeleted(more: String) throws {
+        try with(more, path: "in/d") { watchd, inside in
             let folder = watchd.folder["in"]
             try inside("mount -t tmpfs none \(folder); mkdir \(folder)/e")
             try wait(for: "the root to be missing") { try watchd.source("p").state == .waiting }
@@ -104,6 +104,43 @@ import Testing
             try inside("until umount \(folder); do sleep 0.02; done; echo > \(folder)/d/b")
             try wait(for: "what is written afterwards, not \(told(watchd))") { told(watchd).last == "written in/d/b" }
             #expect(told(watchd) == ["written in/d/n", "written in/d/b"])
+        }
+    }
+
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func aFileThatIsCoveredByAMountAboveItIsNotDeleted(more: String) throws {
+        try with(more, path: "in/d/a") { watchd, inside in
+            let folder = watchd.folder["in"]
+            try inside("mount -t tmpfs none \(folder); mkdir \(folder)/e")
+            try wait(for: "the file to be missing") { try watchd.source("p").state == .waiting }
+            try inside("mkdir \(folder)/d; echo > \(folder)/d/a")
+            try wait(for: "what stands there instead, not \(told(watchd))") { told(watchd) == ["written in/d/a"] }
+            try inside("until umount \(folder); do sleep 0.02; done; echo > \(folder)/d/a; rm \(folder)/d/a")
+            try wait(for: "the end of the former file, not \(told(watchd))") { told(watchd).last == "deleted in/d/a" }
+            #expect(!told(watchd).dropLast().contains { $0.hasPrefix("deleted") }, "\(told(watchd))")
+        }
+    }
+
+    /// The file system that the root stands on goes: of what is below its own folder nothing is left to look at.
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func aRootOnAFileSystemThatIsUnmountedIsNotDeleted(more: String) throws {
+        try with(more, path: "in/d") { watchd, inside in
+            let (folder, disk) = (watchd.folder["in"], watchd.folder["other"])
+            try inside("rm -r \(folder)/d")
+            try wait(for: "the root to be missing") { try watchd.source("p").state == .waiting }
+            // Another mount keeps the file system.
+            let mount = "mount --bind \(disk) \(folder)"
+            try inside("mount -t tmpfs none \(disk); mkdir \(disk)/d; echo > \(disk)/d/f; \(mount)")
+            try wait(for: "the file, not \(told(watchd))") { told(watchd).last == "written in/d/f" }
+            for round in 1...2 {
+                try inside("until umount \(folder); do sleep 0.02; done")
+                try wait(for: "the root to be missing") { try watchd.source("p").state == .waiting }
+                try inside("\(mount); echo > \(disk)/d/\(round)")
+                try wait(for: "what was written meanwhile, not \(told(watchd))") {
+                    told(watchd).last == "written in/d/\(round)"
+                }
+            }
+            #expect(told(watchd) == ["deleted in/d/a", "written in/d/f", "written in/d/1", "written in/d/2"])
         }
     }
 

@@ -214,6 +214,8 @@ import WatchFile
         for _ in 0..<2 { fixture.emit("n", payload: "1") }
         fixture.send(.drain)
         #expect(fixture.drained == nil, "what runs is waited for")
+        let cancellation = fixture.command(.cancelQueue(name: "kept"))
+        #expect(fixture.error(cancellation) == .draining, "what is left is not cancelled, so nobody is told that it is")
         fixture.endAll()
         #expect(fixture.drained == [])
         #expect(fixture.engine.setAsideCount == 1)
@@ -331,7 +333,7 @@ import WatchFile
         let waits = [Awaited.named("kept"), .operation(1)].map { again.command(.wait($0, after: nil, caller: nil)) }
         #expect(
             waits.map { again.error($0) } == [
-                .refused("queue kept is in no watch file any more, and keeps 1 operation"),
+                .refused("kept is in no watch file any more, and keeps 1 operation"),
                 .refused("operation 1 waits for \(again.engine.orphanViews.first?.waitingFor ?? "")"),
             ])
         let token = again.command(.cancelQueue(name: "queue/kept"))

@@ -123,6 +123,21 @@ import WatchFile
         #expect(again.engine.orphanViews.isEmpty && again.starts.isEmpty)
     }
 
+    @Test(arguments: ["", "handler/"]) func orphansAreCancelledByTheNameOfAHandlerThatIsGone(kind: String) {
+        let fixture = EngineFixture(both)
+        fixture.emit("c")
+        var state = stored(fixture)
+        for index in state.operations.indices where state.operations[index].handler == "a" {
+            state.operations[index].handler = "former"
+        }
+        let again = EngineFixture(both, restoring: state)
+        #expect(again.engine.missingSections.map { "\($0.key) \($0.value.count)" } == ["handler/former 1"])
+        // One that is there is no queue.
+        #expect(again.error(again.command(.cancelQueue(name: kind + "a"))) != nil)
+        again.command(.cancelQueue(name: kind + "former"))
+        #expect(again.engine.orphanViews.isEmpty)
+    }
+
     /// The queue of a living run has another name by now.
     @Test func aRunWhoseQueueIsGoneHoldsItsPlaceOnThatOfItsHandler() {
         let fixture = EngineFixture(requiring(["a"]))

@@ -50,11 +50,13 @@ import WatchFile
             "w n;x n a;r n", "w c;x c a;r c", "w a;x a b", "x a b;x a b;x a b", "m a c;m c a", "m a b;m b a",
             "d n;w n/x;w n/new;x n f;r n", "d n;w n/x;x n f", "x f g", "x f g;r f", "x f g;x f g", "x a f", "x a f;r f",
             "x a f;w f;m f c", "m f c;m c f", "x a b;r a;w a", "x f g;r g;d g;w g/y",
+            "x p/q f", "x f p/q", "x p/q/z a", "x a p/q/z", "x p/q/z f", "x p/q a", "x f p/q;m p r", "x p/q f;m p r",
+            "x a p/q/z;m p r", "x p/q/z a;m p r", "x f p/q/z;m p r", "x p/q a;m p r", "x p/q/z a;r a", "x p/q a;r a",
         ], [true, false])
     func theLastOfEachNameIsTold(_ steps: String, isRecursive: Bool) throws {
         try Folder.with { folder in
-            for name in ["", "f", "g"] { try folder.makeFolder("in/\(name)") }
-            for name in ["a", "b", "d", "f/x", "f/y", "g/x", "g/z"] { try folder.write("in/\(name)", name) }
+            for name in ["", "f", "g", "p", "p/q"] { try folder.makeFolder("in/\(name)") }
+            for name in ["a", "b", "d", "f/x", "f/y", "g/x", "g/z", "p/q/z"] { try folder.write("in/\(name)", name) }
             let trigger = PathTrigger(
                 paths: [folder["in"].pathBytes], events: [.written, .deleted, .renamed], isRecursive: isRecursive)
             try Rim.with {

@@ -533,10 +533,14 @@ extension Engine {
 
     /// The section without which an orphan has no place; `nil`: it has both, and waits for another orphan.
     private func missing(_ orphan: StoredOperation) -> String? {
-        if handlers.index(of: orphan.handler).map({ handlers[$0].isRemoved && !isOfClient($0) }) ?? true {
+        if isGone(handler: orphan.handler) {
             return "handler/\(orphan.handler)"
         }
         return queues.index(of: orphan.queue).map { queues[$0].isRemoved } ?? true ? "queue/\(orphan.queue)" : nil
+    }
+
+    func isGone(handler name: String) -> Bool {
+        handlers.index(of: name).map { handlers[$0].isRemoved && !isOfClient($0) } ?? true
     }
 
     private func wait(of orphan: StoredOperation) -> String {

@@ -18,8 +18,10 @@ extension Engine {
     /// In one input.
     static let cancelledAtOnce = 1000
 
+    /// - Throws: `draining` too, where the stop has left operations to the next start: of which queues is not known.
     mutating func cancel(queue name: String, _ token: Token) throws(CommandError) {
-        let orphans = orphans(queue: name)
+        guard journal.setAside.ids.isEmpty else { throw .draining }
+        let orphans = orphans(of: name)
         let queue: Int?
         do throws(CommandError) { queue = try resolveQueue(name) } catch {
             guard !orphans.isEmpty else { throw error }
@@ -34,18 +36,20 @@ extension Engine {
     }
 
     private func resolveQueue(_ name: String) throws(CommandError) -> Int {
-        guard case .queue(let queue) = try resolve(name, among: { if case .queue = $0 { true } else { false } }) else {
-            throw .noSuchName(name, nearest: nil)
-        }
+        guard case .queue(let queue) = try resolve(name, among: { if case .queue = $0 { true } else { false } }),
+            queues[queue].definition.name != Self.clientQueue
+        else { throw .noSuchName(name, nearest: nil) }
         return queue
     }
 
-    /// Oldest first.
-    func orphans(queue name: String) -> [UInt64] {
-        let prefix = "queue/"
-        let bare = name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
+    /// Those of a queue, and of a handler that is gone, oldest first.
+    func orphans(of name: String) -> [UInt64] {
+        let (kind, bare) = name.firstIndex(of: "/").map { (name[..<$0], String(name[$0...].dropFirst())) } ?? ("", name)
         let queue = QueueDefinition.aliases[bare] ?? bare
-        return journal.orphans.byAge.filter { $0.queue == queue }.map(\.id)
+        return journal.orphans.byAge.filter { orphan in
+            if kind != "handler", orphan.queue == queue { return true }
+            return kind != "queue" && orphan.handler == bare && isGone(handler: bare)
+        }.map(\.id)
     }
 
     /// Newest first, and the queue starts nothing until it is done: none is started by the end of an older one.

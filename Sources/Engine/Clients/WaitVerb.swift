@@ -52,9 +52,9 @@ extension Engine {
     }
 
     private func refusal(orphansOf name: String) -> CommandError? {
-        let kept = orphans(queue: name)
+        let kept = orphans(of: name)
         guard !kept.isEmpty, (try? resolve(name, among: { isAwaitable($0) })) == nil else { return nil }
-        return .refused("queue \(name) is in no watch file any more, and keeps \(counted(kept.count, "operation"))")
+        return .refused("\(name) is in no watch file any more, and keeps \(counted(kept.count, "operation"))")
     }
 
     /// The end has come that callers wait for. `view`: of an operation. One that is not safe yet is told when it is, or

@@ -8,6 +8,9 @@ struct PathLook: Sendable {
     /// `nil`: it cannot be known.
     var fileSystem: FileSystemType?
     var identity: RootIdentity
+    /// The file system it stands on; where nothing stands, that of the nearest folder on the way that does. `nil`: it
+    /// cannot be known.
+    var device: UInt64?
 
     init(_ path: [UInt8]) throws(SystemError) {
         do throws(SystemError) {
@@ -16,10 +19,20 @@ struct PathLook: Sendable {
             status = nil
         }
         identity = RootIdentity(path, status)
+        device = status?.device ?? Self.device(nearestTo: path)
         // A symbolic link that leads nowhere is what stands in its folder.
         let isLink = status?.kind == .symbolicLink
         let end = isLink ? path.lastIndex(of: UInt8(ascii: "/")) ?? 0 : path.count
         fileSystem = FileSystemType.nearest(to: end > 0 ? Array(path[..<end]) : [UInt8(ascii: "/")])
+    }
+
+    private static func device(nearestTo path: [UInt8]) -> UInt64? {
+        var way = path[...]
+        while let end = way.lastIndex(of: UInt8(ascii: "/")) {
+            way = way[..<end]
+            if let status = try? Linux.stat(way.isEmpty ? [UInt8(ascii: "/")] : Array(way)) { return status.device }
+        }
+        return nil
     }
 
     var isGenerated: Bool { fileSystem?.isGenerated ?? false }

@@ -83,8 +83,8 @@ extension PathRoot {
             return
         }
         let name = event.name
-        let former = lastRename
-        if event.change.isOfName { lastRename = nil }
+        let (former, cameLast) = (lastRename, lastMovedIn)
+        if event.change.isOfName { (lastRename, lastMovedIn) = (nil, nil) }
         switch event.change {
         case .created: created(name)
         case .closedAfterWriting: closed(name, isOlder: isOlder)
@@ -94,11 +94,14 @@ extension PathRoot {
             // A file that a comparison has told has stood there since.
             newFiles.remove(name)
             guard gone.remove(name) == nil, !stands(name) else { return }
+            // It has changed places with the one that came just before.
+            if name == cameLast, isInPlace(name) { return }
             let wasNew = isUntold(name)
             leaveLink(name)
             snapshot.entries[name] = nil
             if !wasNew { tell(.deleted, name) }
         case .movedIn:
+            lastMovedIn = name
             newFiles.remove(name)
             gone.remove(name)
             guard !stands(name) else { return }
@@ -276,6 +279,12 @@ extension PathRoot {
         return old.isSameContent(as: stamp) && old.changed == stamp.changed
     }
 
+    /// Whether what is remembered of a name is what stands there now.
+    private func isInPlace(_ name: [UInt8]) -> Bool {
+        guard let old = snapshot.entries[name], let stamp = stamp(name) else { return false }
+        return old.inode == stamp.inode
+    }
+
     func fullPath(_ name: [UInt8]) -> [UInt8] { Self.fullPath(name, below: path, isFolder: isFolder) }
 
     static func fullPath(_ name: [UInt8], below path: [UInt8], isFolder: Bool) -> [UInt8] {
@@ -284,13 +293,13 @@ extension PathRoot {
     }
 
     /// - Parameter isComplete: false: its content is still to be told. Whatever is recorded before, a comparison finds a
-    ///   difference.
+    ///   difference. So it does of what is gone already, and whose end is not told yet.
     @discardableResult private func tell(
         _ change: PathChange, _ name: [UInt8], isRecovered: Bool = false, isNew: Bool = false, isFolder: Bool = false,
         isComplete: Bool = true
     ) -> Bool {
         var state = state(name)
-        if !isComplete { state?.size = -1 }
+        if !isComplete || change != .deleted && state == .nothing { state?.size = -1 }
         return owner.tell(
             PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered, isNew: isNew),
             isFolder: isFolder, state: state)

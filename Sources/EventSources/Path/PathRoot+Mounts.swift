@@ -1,19 +1,26 @@
 import Engine
 import LinuxSystem
 
-/// The file system of a folder, and what was known of the one that is covered or unmounted: not there is not deleted.
+/// The file system of a folder or file, and what was known of the one that is covered or unmounted: not there is not
+/// deleted.
 struct SnapshotOfMounts: Sendable {
-    /// The folder that the snapshot is of; `nil`: it is not known.
+    /// The folder or file that the snapshot is of; `nil`: there is none, or it is not known.
     private var root: RootIdentity?
     /// The snapshot that the store has, while another file system stands there.
     private var aside: (root: RootIdentity, snapshot: FolderSnapshot)?
+    /// Something was mounted or unmounted there or above: another folder of the same file system may stand there.
+    var mayBeOther = false
 
     /// Whether the snapshot is that which the store has.
     var isRecorded: Bool { aside == nil }
 
+    /// Whether what stands there is not to be compared with what stood there. A file is, on whichever file system: it is
+    /// read by this name. Where nothing stands, it was deleted if the way to it ends on the same file system.
     func isOther(_ look: PathLook) -> Bool {
-        guard let root, look.isFolder == true else { return false }
-        return root.device != look.identity.device
+        guard let root else { return aside?.root.isSameAfterMount(as: look.identity) ?? false }
+        guard look.status == nil || look.isFolder == true else { return false }
+        if mayBeOther, look.isFolder == true, !root.isSameAfterMount(as: look.identity) { return true }
+        return look.device.map { $0 != root.device } ?? false
     }
 
     /// The snapshot of the file system that stands there now, as it was known before; empty: it was not.
@@ -22,7 +29,8 @@ struct SnapshotOfMounts: Sendable {
     }
 
     mutating func note(_ look: PathLook) {
-        if look.isFolder == true { root = look.identity }
+        root = look.status == nil ? nil : look.identity
+        mayBeOther = false
     }
 
     /// Another file system has come. Returns what was known of it.
@@ -41,6 +49,7 @@ struct SnapshotOfMounts: Sendable {
 extension PathRoot {
     func mountsChanged(isOver: Bool, isAbove: Bool, below: [[UInt8]]) {
         guard isOver else { return }
+        if isAbove { mounts.mayBeOther = true }
         // The new file system may hang.
         owner.beside { [path] () throws(SystemError) in
             _ = try PathLook(path)
@@ -65,8 +74,10 @@ extension PathRoot {
         guard exists, !isFolder, Linux.isMountPoint(path) else { return }
         // One that is gone by now is reported by its mount.
         mountedFile = (try? Linux.open(path, [.pathOnly]))?.use { file in
-            FileWatch(file, maskOfEnds.union(.attributes), hub: hub) { [weak self] change in
+            FileWatch(file, maskOfEnds.union([.attributes, .selfDeleted]), hub: hub) { [weak self] change in
                 guard let self, !isOver else { return }
+                // It was replaced where it stands, and its mount is gone: another may have come at once.
+                if case .selfChanged = change { hub.unmounted?() }
                 keepOrTake(FolderEvent(change: change, watch: 0, name: anchorName, isFolder: false))
             }
         }

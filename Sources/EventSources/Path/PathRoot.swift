@@ -61,6 +61,8 @@ final class PathRoot: FolderObserver, WatchedPath {
     var exchanged: Set<NamePair> = []
     /// The report of a name before this one was this rename.
     var lastRename: NamePair?
+    /// The report before this one was this name, which came from elsewhere.
+    var lastMovedIn: [UInt8]?
     private(set) lazy var newFiles = NewFiles(
         hub: hub, path: { [weak self] in self?.fullPath($0) ?? $0 }, unchanged: { [owner] in owner.unchanged },
         follows: { [weak self] in self?.followsEntries ?? false }, pause: { [owner] in owner.pauseOfWriters },
@@ -114,7 +116,7 @@ final class PathRoot: FolderObserver, WatchedPath {
                 ? FolderSnapshot(listing: path, isGenerated: look.isGenerated, follows: follows)
                 : FolderSnapshot(of: path, isGenerated: look.isGenerated)
             var listed = Listed(newer: newer, look: look)
-            listed.isOfAnother = self.isFolder && mounts.isOther(look)
+            listed.isOfAnother = mounts.isOther(look)
             // Nothing of a file is comparable with a folder.
             let other = listed.isOfAnother ? mounts.former(at: look) : FolderSnapshot()
             let isComparable = isFolder == self.isFolder && !listed.isOfAnother

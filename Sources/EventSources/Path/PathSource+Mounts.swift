@@ -25,7 +25,7 @@ extension PathSource {
     @discardableResult
     private func tell(_ places: [[UInt8]], _ root: any WatchedPath, as real: [UInt8]) -> Bool {
         let isOver = places.contains { real.isAtOrBelow($0) || $0.isAtOrBelow(real) && isParent(real, of: $0) }
-        let isAbove = places.contains { real != $0 && real.isAtOrBelow($0) }
+        let isAbove = places.contains { real.isAtOrBelow($0) }
         let below = root.isRecursive ? places.filter { $0 != real && $0.isAtOrBelow(real) }.map { $0.below(real) } : []
         if isOver || !below.isEmpty { root.mountsChanged(isOver: isOver, isAbove: isAbove, below: below) }
         return isOver || !below.isEmpty

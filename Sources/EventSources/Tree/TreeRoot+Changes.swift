@@ -32,10 +32,10 @@ extension TreeRoot {
         if case .renamed(_, let oldName) = event.change, let oldFolder {
             let places = (old: tree.reference(oldFolder), new: tree.reference(folder))
             let rename = Exchange(from: places.old, fromName: oldName, to: places.new, toName: name)
-            let isReturn = lastRename == rename.reversed
-            lastRename = rename
+            let former = lastRename
+            lastRename = (rename, event.isFolder)
             renamedOrIgnored(oldFolder, oldName, folder, name, isFolder: event.isFolder)
-            if isReturn { lookWhereItWas(rename) }
+            if let former, former.names == rename.reversed { lookWhereItWas(rename, isFolder: former.isFolder) }
             return pump()
         }
         if event.change.isOfName { lastRename = nil }

@@ -27,7 +27,10 @@ extension TreeRoot {
         guard let status = try? Linux.lstat(path), status.kind == .regular, Linux.isMountPoint(path) else { return }
         // One that is gone by now is reported by its mount.
         mountedFile = (try? Linux.open(path, [.pathOnly]))?.use { file in
-            FileWatch(file, maskElsewhere.union(.attributes), hub: hub) { [weak self] in self?.changedElsewhere($0) }
+            FileWatch(file, maskElsewhere.union([.attributes, .selfDeleted]), hub: hub) { [weak self, hub] in
+                // It was replaced where it stands, and its mount is gone: another may have come at once.
+                if case .selfChanged = $0 { hub.unmounted?() } else { self?.changedElsewhere($0) }
+            }
         }
     }
 

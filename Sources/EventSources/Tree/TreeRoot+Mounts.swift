@@ -5,7 +5,7 @@ import LinuxSystem
 extension TreeRoot {
     func mountsChanged(isOver: Bool, isAbove: Bool, below: [[UInt8]]) {
         guard !self.isOver else { return }
-        // A file that is not there any more is covered, perhaps.
+        // Whatever is not there any more is covered, perhaps.
         if isAbove { isUnmounted = true }
         if isOver { lookBeside() }
         for place in below {

@@ -147,9 +147,16 @@ extension TreeRoot {
 
     /// Something stands still where a rename has come from, and the reverse was reported just before: two have changed
     /// places, which showed no more at the first report.
-    func lookWhereItWas(_ rename: Exchange) {
-        guard let folder = tree.id(rename.from), let status = look(fullPath(folder, rename.fromName)) else { return }
-        came(folder, rename.fromName, isFolder: status.kind == .folder)
+    ///
+    /// - Parameter isFolder: whether the reverse was of a folder, which may stand there still where its place has been
+    ///   moved on.
+    func lookWhereItWas(_ rename: Exchange, isFolder: Bool) {
+        guard let folder = tree.id(rename.from) else { return }
+        if let status = look(fullPath(folder, rename.fromName)) {
+            came(folder, rename.fromName, isFolder: status.kind == .folder)
+        } else if !stands(folder) {
+            came(folder, rename.fromName, isFolder: isFolder)
+        }
     }
 
     /// Whether two have changed places at once (`rename(2)` RENAME_EXCHANGE), which the kernel reports as two renames.

@@ -105,7 +105,9 @@ extension TreeRoot {
         let now = RootIdentity(path, status)
         defer { (standing, isUnmounted) = (now, false) }
         guard let standing else { return }
-        if standing.device != now.device || isUnmounted && !standing.isSameAfterMount(as: now) { setAside() }
+        // A file is compared: it is read by this name.
+        let isCovered = isUnmounted && status.kind == .folder && !standing.isSameAfterMount(as: now)
+        if standing.device != now.device || isCovered { setAside() }
         // The former root is back.
         guard tree.root == nil, let known = aside, known.root.isSameAfterMount(as: now) else { return }
         replaceTree(with: known.tree)

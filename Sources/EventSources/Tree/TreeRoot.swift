@@ -119,7 +119,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// Renames whose reverse was told with them.
     var exchanged: Set<Exchange> = []
     /// The report of a name before this one was this rename.
-    var lastRename: Exchange?
+    var lastRename: (names: Exchange, isFolder: Bool)?
     private(set) lazy var due = DueFiles(
         hub: hub, path: { [weak self] in self?.duePath($0) }, unchanged: { [owner] in owner.unchanged },
         follows: { [owner, path] in owner.followsLinks || $0.count == path.count },
