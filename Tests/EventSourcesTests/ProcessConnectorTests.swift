@@ -53,14 +53,17 @@ import WatchFile
         }
     }
 
-    /// Ends by a signal. Its executable can be read before the kernel has reported its execution, so it tells itself that
-    /// it runs.
-    private static func loop(_ folder: Folder) -> String {
-        "echo >'\(folder["loops"])'; while :; do sleep 0.05; done"
-    }
-
-    private func waitUntilLooping(_ folder: Folder) throws {
+    /// A process that runs until a signal ends it. Its executable can be read before the kernel has reported its
+    /// execution, so it tells itself that it runs.
+    private func loop(_ program: String, in folder: Folder) throws -> Program {
+        let null = try Linux.open("/dev/null", .readingAndWriting).release()
+        defer { FileDescriptor(owning: null).close() }
+        let commands = "echo >'\(folder["loops"])'; while :; do sleep 0.05; done"
+        let process = try Program(
+            [program, "-c", commands].map { Array($0.utf8) }, environment: Program.environment,
+            descriptors: [null, null, null])
         try wait(for: "the program to run") { folder.exists("loops") }
+        return process
     }
 
     private func facts(_ rim: Rim) -> [ProcessFact] {
@@ -110,12 +113,7 @@ import WatchFile
         try Folder.with { folder in
             let program = folder["earlier"]
             try #require(try Program.run(["cp", "/bin/sh", program]).code == 0)
-            let null = try Linux.open("/dev/null", .readingAndWriting).release()
-            defer { FileDescriptor(owning: null).close() }
-            let earlier = try Program(
-                [program, "-c", Self.loop(folder)].map { Array($0.utf8) },
-                environment: Program.environment, descriptors: [null, null, null])
-            try waitUntilLooping(folder)
+            let earlier = try loop(program, in: folder)
             try Rim.with {
                 MatchSource($0, ProcessMatch(pattern: Array(program.utf8)), ProcessConnector($1))
             } then: { rim, _ in
@@ -142,12 +140,7 @@ import WatchFile
         try Folder.with { folder in
             let program = folder["app"]
             try #require(try Program.run(["cp", "/bin/sh", program]).code == 0)
-            let null = try Linux.open("/dev/null", .readingAndWriting).release()
-            defer { FileDescriptor(owning: null).close() }
-            let running = try Program(
-                [program, "-c", Self.loop(folder)].map { Array($0.utf8) },
-                environment: Program.environment, descriptors: [null, null, null])
-            try waitUntilLooping(folder)
+            let running = try loop(program, in: folder)
             var connector: QueueBound<ProcessConnector>?
             try Rim.with { id, environment in
                 let new = ProcessConnector(environment)
@@ -189,8 +182,6 @@ import WatchFile
             let program = folder["app"]
             try #require(try Program.run(["cp", "/bin/sh", program]).code == 0)
             let pattern = Array(program.utf8)
-            let null = try Linux.open("/dev/null", .readingAndWriting).release()
-            defer { FileDescriptor(owning: null).close() }
             let read = Mutex<Set<Int32>>([])
             var connector: QueueBound<ProcessConnector>?
             try Rim.with { id, environment in
@@ -204,10 +195,7 @@ import WatchFile
                 try rim.waitUntilArmed()
                 let other = SourceID(.process, "other")
                 let ended = try rim.core.queue.sync {
-                    let running = try Program(
-                        [program, "-c", Self.loop(folder)].map { Array($0.utf8) },
-                        environment: Program.environment, descriptors: [null, null, null])
-                    try waitUntilLooping(folder)
+                    let running = try loop(program, in: folder)
                     connector?.value.add(other, ProcessMatch(pattern: pattern))
                     try wait(for: "it to be listed") { read.withLock { $0.contains(running.processID) } }
                     running.send(SIGTERM)

@@ -1,8 +1,9 @@
 import Schedule
 import WatchFile
 
-/// Cancels all operations of a queue, and the calls that would start some on it later, a part of them in each input: the reports of their ends are made and given away
-/// part by part, or they would take as much memory as the operations themselves.
+/// Cancels all operations of a queue, and the calls that would start some on it later, a part of them in each input: the
+/// reports of their ends are made and given away part by part, or they would take as much memory as the operations
+/// themselves.
 extension Engine {
     struct QueueCancellation: Sendable {
         /// `nil`: it is in no watch file any more.
@@ -42,7 +43,7 @@ extension Engine {
         return queue
     }
 
-    /// Those of a queue, and of a handler that is gone, oldest first.
+    /// The orphans of a queue, and of a handler that is gone, oldest first.
     func orphans(of name: String) -> [UInt64] {
         let (kind, bare) = name.firstIndex(of: "/").map { (name[..<$0], String(name[$0...].dropFirst())) } ?? ("", name)
         let queue = QueueDefinition.aliases[bare] ?? bare
