@@ -157,7 +157,7 @@ extension Manager {
           time: ?string,
           # One word for programs. What is waited for: delay, settle, join, loop, dependency, key, order, barrier,
           # width, target-width, suspended, semaphore, worker, process-slot, rate-limit, backing-off, window, condition,
-          # reload, turn, store, orphaned. What happened: submitted, joined, started, late, slow, ended, retried,
+          # reload, turn, store, orphaned, start (the next of watchd). What happened: submitted, joined, started, late, slow, ended, retried,
           # superseded, cancelled, skipped, dropped, annulled, held, missed. How a queue or handler stands: idle,
           # running, full, more (operations that are not named). How a source stands: armed, unarmed, held. Of a path: told (an event of it), seen, unseen, excluded, pruned, ignored,
           # not-recursive, open.

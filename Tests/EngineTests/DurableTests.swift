@@ -214,8 +214,6 @@ import WatchFile
         for _ in 0..<2 { fixture.emit("n", payload: "1") }
         fixture.send(.drain)
         #expect(fixture.drained == nil, "what runs is waited for")
-        let cancellation = fixture.command(.cancelQueue(name: "kept"))
-        #expect(fixture.error(cancellation) == .draining, "what is left is not cancelled, so nobody is told that it is")
         fixture.endAll()
         #expect(fixture.drained == [])
         #expect(fixture.engine.setAsideCount == 1)
@@ -224,6 +222,37 @@ import WatchFile
         let again = EngineFixture(Self.configuration(), restoring: state(fixture))
         #expect(again.starts.count == 1)
         #expect(again.starts.first?.isRedelivered == false)
+    }
+
+    private func cancelled(_ fixture: EngineFixture, _ command: Engine.Command) -> Int? {
+        if case .cancelled(let count) = fixture.reply(fixture.command(command)) { count } else { nil }
+    }
+
+    @Test func whatAStopLeavesIsShownAndCancelled() throws {
+        var configuration = Self.configuration()
+        configuration.sources[0].coalesces = false
+        let fixture = EngineFixture(configuration)
+        for data in 1...4 { fixture.emit("c", Int64(data)) }
+        fixture.send(.drain)
+        let kept = fixture.engine.unplacedViews
+        #expect(kept.count == 3 && kept.allSatisfy { $0.state == .pending && $0.waitReason == .start })
+        #expect(kept.allSatisfy { $0.waitingFor == "the next start of watchd" && $0.events.count == 1 })
+        let queue = try #require(fixture.engine.queueViews.first { $0.definition.name == "kept" })
+        #expect(queue.waiting == 3 && queue.running == 1)
+        let first = kept[0].id
+        #expect(fixture.engine.operation(first)?.id == first)
+        #expect(fixture.engine.explain(operation: first)?.last?.code == .start)
+        let wait = fixture.command(.wait(.operation(first), after: nil, caller: nil, raisesQoS: false))
+        #expect(fixture.error(wait) == .draining)
+        #expect(cancelled(fixture, .cancel(operation: first)) == 1)
+        #expect(fixture.engine.operation(first) == nil && fixture.engine.setAsideCount == 2)
+        #expect(cancelled(fixture, .cancelQueue(name: "kept")) == 3, "with the one that runs")
+        #expect(fixture.engine.setAsideCount == 0)
+        #expect(fixture.engine.totals[.pending] == 0 && fixture.engine.totals[.cancelled] == 3)
+        fixture.endAll()
+        #expect(fixture.drained == [])
+        let again = EngineFixture(configuration, restoring: state(fixture))
+        #expect(again.starts.isEmpty)
     }
 
     @Test func whatAStopHadToEndComesAgain() {
@@ -334,14 +363,14 @@ import WatchFile
         #expect(
             waits.map { again.error($0) } == [
                 .refused("kept is in no watch file any more, and keeps 1 operation"),
-                .refused("operation 1 waits for \(again.engine.orphanViews.first?.waitingFor ?? "")"),
+                .refused("operation 1 waits for \(again.engine.unplacedViews.first?.waitingFor ?? "")"),
             ])
         let token = again.command(.cancelQueue(name: "queue/kept"))
         guard case .cancelled(1) = again.reply(token) else {
             Issue.record("\(String(describing: again.reply(token)))")
             return
         }
-        #expect(again.ended.map(\.id) == [1] && again.engine.orphanViews.isEmpty)
+        #expect(again.ended.map(\.id) == [1] && again.engine.unplacedViews.isEmpty)
         #expect(again.engine.totals[.cancelled] == 2 && again.engine.totals.outstanding == 0)
         #expect(again.engine.explain(queue: "kept") == nil)
     }

@@ -97,7 +97,7 @@ import WatchFile
         state.operations.removeAll { $0.handler == "a" }
         state.results = [1: .done]
         let again = EngineFixture(requiring(["a"]), restoring: state)
-        #expect(again.engine.orphanViews.map(\.handler) == ["b"])
+        #expect(again.engine.unplacedViews.map(\.handler) == ["b"])
         again.reload(both)
         #expect(again.starts.map(\.definition.value.name) == ["b"])
     }
@@ -112,7 +112,7 @@ import WatchFile
         }
         let again = EngineFixture(both, restoring: state)
         #expect(
-            again.engine.orphanViews.map(\.waitingFor) == [
+            again.engine.unplacedViews.map(\.waitingFor) == [
                 "queue/gone, which does not exist any more", "operation 1, which waits for queue/gone",
             ])
         #expect(again.engine.missingSections.map { "\($0.key) \($0.value.count)" } == ["queue/gone 1"])
@@ -120,7 +120,7 @@ import WatchFile
         if byQueue { again.command(.cancelQueue(name: "gone")) } else { again.cancel(1) }
         #expect(again.results == ["a cancelled", "b cancelled"])
         #expect(again.ended.last?.reason?.hasSuffix("operation 1 cancelled") == true)
-        #expect(again.engine.orphanViews.isEmpty && again.starts.isEmpty)
+        #expect(again.engine.unplacedViews.isEmpty && again.starts.isEmpty)
     }
 
     @Test(arguments: ["", "handler/"]) func orphansAreCancelledByTheNameOfAHandlerThatIsGone(kind: String) {
@@ -135,7 +135,7 @@ import WatchFile
         // One that is there is no queue.
         #expect(again.error(again.command(.cancelQueue(name: kind + "a"))) != nil)
         again.command(.cancelQueue(name: kind + "former"))
-        #expect(again.engine.orphanViews.isEmpty)
+        #expect(again.engine.unplacedViews.isEmpty)
     }
 
     /// The queue of a living run has another name by now.
@@ -146,7 +146,7 @@ import WatchFile
         state.operations[0].queue = "former"
         state.operations[0].runs = [StoredRun(part: 0, pid: 77, started: fixture.now.realtime)]
         let again = EngineFixture(requiring(["a"]), restoring: state)
-        #expect(again.adopted.map(\.pid) == [77] && again.engine.orphanViews.isEmpty)
+        #expect(again.adopted.map(\.pid) == [77] && again.engine.unplacedViews.isEmpty)
         #expect(again.engine.operation(1)?.queue == "kept")
         again.emit("c")
         #expect(again.starts.isEmpty, "the queue is serial")

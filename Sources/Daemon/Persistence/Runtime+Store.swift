@@ -107,7 +107,7 @@ extension Runtime {
         }
         guard !state.operations.isEmpty else { return }
         let again = state.operations.count { $0.isExecuting && $0.runs.isEmpty }
-        let orphans = engine.orphanViews.count
+        let orphans = engine.orphanCount
         let parts = [
             "\(counted(state.operations.count, "operation")) restored",
             running > 0 ? "\(running) of them still run" : nil,

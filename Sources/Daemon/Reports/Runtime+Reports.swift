@@ -17,7 +17,7 @@ extension Runtime {
             usual.add(view)
             failures.add(EndedOperation(view))
             retryMayHaveEnded(view)
-            if isStopping, view.result == .cancelled, view.started == nil { cancelled.add(view.handler) }
+            if isStopping, view.result == .cancelled, view.started == nil, !view.isDurable { cancelled.add(view.handler) }
             memory?.isUsed()
             begun?.ended(view.id)
             follow.add(.operation(view))

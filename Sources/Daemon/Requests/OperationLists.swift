@@ -32,7 +32,7 @@ extension Runtime {
         ) { state in
             parameters.state.map { $0 == OperationSummary.State(state) } ?? true
         }
-        let ids = (living + engine.orphanViews.filter(wanted.includes).map(\.id)).sorted()
+        let ids = (living + engine.unplacedViews.filter(wanted.includes).map(\.id)).sorted()
         let page = Page(of: ids, by: { Int($0) }, after: parameters.after, limit: limit)
         inTurns(over: page.items, of: Self.operationsInATurn, [OperationSummary]()) { runtime, operations, ids in
             let views = ids.compactMap { runtime.engine.operation($0) }.filter(wanted.includes)
@@ -72,7 +72,7 @@ private struct OperationFilter: Sendable {
     /// - Throws: a name that there is not.
     init(_ parameters: ListOperations.Parameters, _ runtime: Runtime) throws(ManagerError) {
         let engine = runtime.engine
-        let others = Array(runtime.recent.newestFirst) + engine.orphanViews
+        let others = Array(runtime.recent.newestFirst) + engine.unplacedViews
         queue = try parameters.queue.map { name throws(ManagerError) in
             try runtime.known(name, "queue", engine.queueViews.map(\.definition.name) + others.map(\.queue))
         }

@@ -15,6 +15,8 @@ extension Runtime {
             manager.extendTimeout(atMost: drainLimit)
             handled?.sourcesClose()
             handle(.drain)
+            // A stop may be ended by a kill.
+            persistence?.write([.cancelledByStop(cancelled.text)])
             runs?.giveUp()
         case .draining:
             sources?.killCommands()

@@ -57,6 +57,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case store
     /// Its handler or queue does not exist any more.
     case orphaned
+    /// For the next start: watchd is stopping.
+    case start
     // Steps in the course of an operation.
     case submitted
     case joined

@@ -152,7 +152,7 @@ package struct QueueView: Sendable {
     package var bytes: Int
     /// Which of its bounds is used up, or holds sources back; `nil`: neither.
     package var fullness: Load.Measure?
-    /// Operations of its own that do not run, and that run.
+    /// Operations of its own that do not run, with those that a stop leaves to the next start; and that run.
     package var waiting: Int
     package var running: Int
     /// `QoS=` as its targets leave it.
@@ -297,7 +297,7 @@ extension Engine {
     }
 
     package func operation(_ id: UInt64) -> OperationView? {
-        operations.ref(id: id).map { view($0) } ?? journal.orphans[id].map { view($0) }
+        operations.ref(id: id).map { view($0) } ?? journal.unplaced(id).map { view($0) }
     }
 
     /// `nil`: there is no such source.
@@ -353,17 +353,19 @@ extension Engine {
 
     package var queueViews: [QueueView] {
         let unsafe = unsafeStarts
+        let kept = journal.setAside.byAge.reduce(into: [:]) { $0[shownQueue($1), default: []].append($1.submitted) }
         return queues.indices.filter { queues[$0].name != Self.clientQueue }.map { index in
             let state = queues[index]
+            let kept = kept[state.definition.name] ?? []
             let unsafe = unsafe.filter { operations[$0].queue == index }
             let oldest = state.arrivals.elements.first { operations.isWaiting($0) }
             return QueueView(
                 definition: state.definition, isRemoved: state.isRemoved, suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe), entries: state.entries, bytes: state.load.bytes,
                 fullness: state.fullness,
-                waiting: state.waiting + unsafe.count, running: state.running - unsafe.count,
+                waiting: state.waiting + unsafe.count + kept.count, running: state.running - unsafe.count,
                 qos: scheduler[index].qos, over: max(0, state.entries - state.definition.backlog),
-                oldest: oldest.map { operations[$0].times.submitted })
+                oldest: oldest.map { operations[$0].times.submitted } ?? kept.first)
         }
     }
 
@@ -514,13 +516,13 @@ extension Engine {
     package var orphanHolds: [StoredHold] { journal.orphans.holds }
 
     /// Durable operations that the stop left for the next start.
-    package var setAsideCount: Int { journal.setAside.ids.count }
+    package var setAsideCount: Int { journal.setAside.count }
 
-    /// An operation that this stop leaves to the next start.
-    package func isSetAside(_ id: UInt64) -> Bool { journal.setAside.ids.contains(id) }
+    /// Stored operations whose handler or queue does not exist.
+    package var orphanCount: Int { journal.orphans.count }
 
-    /// Stored operations whose handler or queue does not exist, oldest first.
-    package var orphanViews: [OperationView] { journal.orphans.byAge.map { view($0) } }
+    /// Those, and the operations that the stop leaves for the next start, oldest first.
+    package var unplacedViews: [OperationView] { journal.unplaced.map { view($0) } }
 
     /// How many of them wait for each handler or queue, by its full name, and since when the oldest does.
     package var missingSections: [String: (count: Int, since: Int64)] {
@@ -544,6 +546,7 @@ extension Engine {
     }
 
     private func wait(of orphan: StoredOperation) -> String {
+        if journal.setAside[orphan.id] != nil { return "the next start of watchd" }
         if let missing = missing(orphan) { return "\(missing), which does not exist any more" }
         let other = orphan.dependencies.lazy.compactMap { journal.orphans[$0.operation] }.first
         let place = other.flatMap(missing).map { ", which waits for \($0)" } ?? ""
@@ -553,12 +556,12 @@ extension Engine {
     func view(_ orphan: StoredOperation) -> OperationView {
         let list = EntryList(orphan.events + orphan.appended)
         var view = OperationView(
-            id: orphan.id, handler: orphan.handler, queue: orphan.queue, origin: orphan.origin,
+            id: orphan.id, handler: orphan.handler, queue: shownQueue(orphan), origin: orphan.origin,
             key: orphan.keys.first, state: .pending, events: list.events, entries: list.count,
             deliveries: list.deliveries, depth: orphan.depth, submitted: orphan.submitted, attempt: orphan.attempt)
         let living = orphan.runs.isEmpty ? "" : "; \(orphan.processes) may still run"
         view.waitingFor = wait(of: orphan) + living
-        view.waitReason = .orphaned
+        view.waitReason = journal.setAside[orphan.id] == nil ? .orphaned : .start
         view.trace = traces.trace(of: list.events)
         (view.isDurable, view.isStored) = (orphan.isDurable, true)
         view.isRedelivered = orphan.isRedelivered || list.events.contains(where: \.isRepeated)

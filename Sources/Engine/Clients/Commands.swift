@@ -29,7 +29,7 @@ extension Engine {
                     cancel(ref)
                 } else if cancelOrphan(operation) {
                     placeFollowers()
-                } else {
+                } else if !cancelSetAside(operation) {
                     throw .noSuchOperation(operation)
                 }
                 reply(token, .cancelled(1), isSafe: false)

@@ -17,10 +17,17 @@ extension Engine {
     }
 
     /// The queue of an operation; of a call that waits for its time, the queue of what it will start.
-    func shownQueue(_ operation: Operation) -> Int {
-        let own = operation.queue
-        guard queues[own].definition.name == Self.clientQueue,
-            case .command(let fact) = operation.entries.newest?.fact, let call = fact.call
+    func shownQueue(_ operation: Operation) -> Int { shownQueue(operation.entries.newest, on: operation.queue) }
+
+    /// Its name, likewise of an operation that is in no table.
+    func shownQueue(_ stored: StoredOperation) -> String {
+        guard let own = queues.index(of: stored.queue) else { return stored.queue }
+        return queues[shownQueue(stored.events.last, on: own)].definition.name
+    }
+
+    private func shownQueue(_ newest: Event?, on own: Int) -> Int {
+        guard queues[own].definition.name == Self.clientQueue, case .command(let fact) = newest?.fact,
+            let call = fact.call
         else { return own }
         let named: Named? =
             switch call {

@@ -5,7 +5,7 @@ import WatchFile
 extension Engine {
     /// Until the operation has ended; it is stored with it.
     mutating func setPriority(_ priority: OperationPriority, of id: UInt64) throws(CommandError) {
-        guard let ref = operations.ref(id: id) else { throw refusal(orphan: id) ?? .noSuchOperation(id) }
+        guard let ref = operations.ref(id: id) else { throw refusal(unplaced: id) ?? .noSuchOperation(id) }
         let queue = operations[ref].queue
         guard !queues[queue].isSerial else {
             let name = queues[queue].definition.name

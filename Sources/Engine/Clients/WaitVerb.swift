@@ -22,12 +22,12 @@ extension Engine {
     private func wait(for awaited: Awaited) throws(CommandError) -> Calls.Wait? {
         switch awaited {
         case .operation(let id):
-            guard operations.ref(id: id) != nil else { throw refusal(orphan: id) ?? .noSuchOperation(id) }
+            guard operations.ref(id: id) != nil else { throw refusal(unplaced: id) ?? .noSuchOperation(id) }
             return Calls.Wait(subject: .operation(id), name: "\(id)")
         case .named(let name):
             // Operations that a stop leaves to the next start are on no queue any more.
             guard life.isOpen else { throw .draining }
-            if let refusal = refusal(orphansOf: name) { throw refusal }
+            if let refusal = refusal(unplacedOf: name) { throw refusal }
             switch try resolve(name, among: { isAwaitable($0) }) {
             case .queue(let queue): return isEmptyThrough(queue) ? nil : Calls.Wait(subject: .queue(queue), name: name)
             case .source(let source):
@@ -46,13 +46,14 @@ extension Engine {
         }
     }
 
-    /// An operation without a place waits for a queue or a handler that may never come.
-    func refusal(orphan id: UInt64) -> CommandError? {
-        journal.orphans[id].map { .refused("operation \(id) waits for \(view($0).waitingFor ?? "its handler")") }
+    /// An operation without a place waits for a queue or a handler that may never come, or for the next start.
+    func refusal(unplaced id: UInt64) -> CommandError? {
+        if journal.setAside[id] != nil { return .draining }
+        return journal.orphans[id].map { .refused("operation \(id) waits for \(view($0).waitingFor ?? "its handler")") }
     }
 
-    private func refusal(orphansOf name: String) -> CommandError? {
-        let kept = orphans(of: name)
+    private func refusal(unplacedOf name: String) -> CommandError? {
+        let kept = unplaced(of: name)
         guard !kept.isEmpty, (try? resolve(name, among: { isAwaitable($0) })) == nil else { return nil }
         return .refused("\(name) is in no watch file any more, and keeps \(counted(kept.count, "operation"))")
     }

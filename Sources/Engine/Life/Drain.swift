@@ -141,6 +141,25 @@ extension Engine {
         }
     }
 
+    /// Of those that the stop leaves to the next start.
+    mutating func cancelSetAside(_ id: UInt64) -> Bool {
+        guard let stored = journal.setAside.remove(id) else { return false }
+        var view = view(stored)
+        (view.state, view.result, view.ended) = (.cancelled, .cancelled, now.realtime)
+        view.reason = "cancelled while watchd stopped"
+        if let handler = handlers.index(of: stored.handler), let queue = queues.index(of: stored.queue),
+            let source = sources.index(of: stored.origin)
+        {
+            let target = SourceState.Target(handler: handler, queue: queue)
+            move(view.deliveries, from: .pending, to: .cancelled, source: source, target)
+        } else {
+            retired.move(view.deliveries, from: .pending, to: .cancelled)
+        }
+        actions.append(.report(.ended(view)))
+        resolveLeft(behind: id, .cancelled, successor: nil)
+        return true
+    }
+
     /// Why a run is asked to end, and what comes of it, for the log of a stop; `nil`: it is not.
     package func whyEnding(_ id: RunID) -> String? {
         guard let ref = operations.ref(id: id.operation),

@@ -222,7 +222,7 @@ extension Engine {
             journal.noteLost(&scheduler.operations[ref].record, ref)
         }
         perform(supervisor.saveAll(at: now))
-        for orphan in journal.orphans.byAge { actions.append(.store(.insert(orphan))) }
+        for stored in journal.unplaced { actions.append(.store(.insert(stored))) }
         for hold in journal.orphans.holds { actions.append(.store(.held(hold.source, hold.events, replacing: true))) }
         for (name, suspensions) in journal.orphans.suspensions.sorted(by: { $0.key < $1.key }) {
             saveSuspensions(name, suspensions)
@@ -260,9 +260,9 @@ extension Engine {
                 actions.append(.reply(token, .failure(.draining)))
             }
         }
-        for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {
-            journal.setAside.add(stored(operation), waitingFor: id)
-        }
+        var stored = stored(operation)
+        stored.events = tracedEvents(operation)
+        let awaited = dependencies.dependencies(of: ref.id).filter { operations.ref(id: $0) != nil }
         for run in operation.runs {
             giveBack(run)
             giveSlot(run.definition)
@@ -270,7 +270,7 @@ extension Engine {
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1
         sources[operation.source].operations -= 1
-        journal.setAside.add(ref.id)
+        journal.setAside.add(stored, waitingFor: awaited)
         releaseUnused(operation)
     }
 

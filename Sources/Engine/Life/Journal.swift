@@ -16,6 +16,14 @@ struct Journal: Sendable {
 
     init(ids: IDs) { self.ids = ids }
 
+    /// Stored operations that are in no table of the engine, oldest first.
+    var unplaced: [StoredOperation] {
+        if setAside.count == 0 { return orphans.byAge }
+        return orphans.isEmpty ? setAside.byAge : (orphans.byAge + setAside.byAge).sorted { $0.id < $1.id }
+    }
+
+    func unplaced(_ id: UInt64) -> StoredOperation? { orphans[id] ?? setAside[id] }
+
     var isWorking: Bool { condition == .working }
     /// A sentence.
     var failure: String? { if case .failing(let reason) = condition { reason } else { nil } }

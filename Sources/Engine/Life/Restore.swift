@@ -293,8 +293,9 @@ extension Engine {
     }
 
     mutating func cancelOrphan(_ id: UInt64) -> Bool {
-        guard let orphan = journal.orphans.remove(id) else { return false }
+        guard let orphan = journal.orphans[id] else { return false }
         var view = view(orphan)
+        _ = journal.orphans.remove(id)
         (view.state, view.result, view.ended) = (.cancelled, .cancelled, now.realtime)
         view.reason = "cancelled while its handler or queue did not exist"
         if !orphan.runs.isEmpty, orphan.holder == nil {

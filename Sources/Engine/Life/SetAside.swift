@@ -1,34 +1,37 @@
-/// Operations that a stop has left to the next start, and those of them that wait for others: by then nobody may
-/// remember how those ended.
+/// Operations that a stop leaves to the next start, as the store has them. They are in no table of the engine any more,
+/// and can still be looked at and cancelled.
 struct SetAside: Sendable {
-    private(set) var ids: Set<UInt64> = []
-    /// Operations that wait for others, as the store has them.
-    private var left: [UInt64: StoredOperation] = [:]
+    private var operations: [UInt64: StoredOperation] = [:]
     /// By the operation that they wait for.
     private var waiting: [UInt64: [UInt64]] = [:]
 
-    mutating func add(_ id: UInt64) { ids.insert(id) }
+    var count: Int { operations.count }
+    var byAge: [StoredOperation] { operations.values.sorted { $0.id < $1.id } }
 
-    mutating func add(_ operation: StoredOperation, waitingFor id: UInt64) {
-        left[operation.id] = operation
-        waiting[id, default: []].append(operation.id)
+    subscript(id: UInt64) -> StoredOperation? { operations[id] }
+
+    /// `dependencies`: the operations that it waits for and that have not ended.
+    mutating func add(_ operation: StoredOperation, waitingFor dependencies: [UInt64]) {
+        operations[operation.id] = operation
+        for id in dependencies { waiting[id, default: []].append(operation.id) }
     }
+
+    mutating func remove(_ id: UInt64) -> StoredOperation? { operations.removeValue(forKey: id) }
 
     /// An operation has ended, well or not; or another one takes its place. Returns those that the store has to be told
     /// of.
     mutating func resolve(_ id: UInt64, isSuccess: Bool, successor: UInt64?) -> [StoredOperation] {
         (waiting.removeValue(forKey: id) ?? []).compactMap { other in
-            guard var stored = left[other],
-                let index = stored.dependencies.firstIndex(where: { $0.operation == id })
+            guard let index = operations[other]?.dependencies.firstIndex(where: { $0.operation == id }),
+                let isRequired = operations[other]?.dependencies[index].isRequired
             else { return nil }
             if let successor {
-                stored.dependencies[index].operation = successor
+                operations[other]?.dependencies[index].operation = successor
                 waiting[successor, default: []].append(other)
-            } else if !stored.dependencies[index].isRequired || isSuccess {
-                stored.dependencies.remove(at: index)
+            } else if !isRequired || isSuccess {
+                operations[other]?.dependencies.remove(at: index)
             }
-            left[other] = stored
-            return stored
+            return operations[other]
         }
     }
 }

@@ -8,7 +8,7 @@ extension Engine {
     package func explain(operation id: UInt64) -> [Explanation]? {
         let past = explanations { $0.operation == id || $0.other == id }
         guard let ref = operations.ref(id: id) else {
-            let all = past + (journal.orphans[id].map { [explanation(of: $0)] } ?? [])
+            let all = past + (journal.unplaced(id).map { [explanation(of: $0)] } ?? [])
             return all.isEmpty ? nil : all
         }
         return past + present(ref)
@@ -16,21 +16,21 @@ extension Engine {
 
     /// How a queue stands and what it has decided lately. `name` is its bare name. `nil`: there is none.
     package func explain(queue name: String) -> [Explanation]? {
-        let orphans = orphans("queue/\(name)") { $0.queue == name }
-        guard let queue = queues.index(of: name) else { return orphans.isEmpty ? nil : orphans }
-        return explanations { $0.queue == queue } + stand(of: queue, orphans)
+        let unplaced = unplaced("queue/\(name)") { shownQueue($0) == name }
+        guard let queue = queues.index(of: name) else { return unplaced.isEmpty ? nil : unplaced }
+        return explanations { $0.queue == queue } + stand(of: queue, unplaced)
     }
 
     /// How a handler stands and what became of its deliveries lately. `nil`: there is none.
     package func explain(handler name: String) -> [Explanation]? {
         let section = "handler/\(name)"
-        let orphans = orphans(section) { $0.handler == name }
-        guard let handler = handlers.index(of: name) else { return orphans.isEmpty ? nil : orphans }
+        let unplaced = unplaced(section) { $0.handler == name }
+        guard let handler = handlers.index(of: name) else { return unplaced.isEmpty ? nil : unplaced }
         let live = operations.oldest(Self.explainLimit) { $0.handler == handler }
         let more = rest(of: handlers[handler].operations, named: live.count, section)
         let held = sources.indices.filter { index in sources[index].targets.contains { $0.handler == handler } }
             .compactMap { rateWait($0)?.explanation }
-        let now = live.flatMap { Array(present($0).prefix(1)) } + more + held + orphans
+        let now = live.flatMap { Array(present($0).prefix(1)) } + more + held + unplaced
         let nothing = Explanation(code: .idle, sentence: "nothing of it waits or runs", section: section)
         return explanations { $0.handler == handler } + (now.isEmpty ? [nothing] : now)
     }
@@ -79,19 +79,19 @@ extension Engine {
 
     // MARK: Now
 
-    /// The oldest operations without a place.
-    private func orphans(_ section: String, where isWanted: (StoredOperation) -> Bool) -> [Explanation] {
-        if journal.orphans.isEmpty { return [] }
-        let wanted = journal.orphans.byAge.filter(isWanted)
+    /// The oldest operations that are in no table.
+    private func unplaced(_ section: String, where isWanted: (StoredOperation) -> Bool) -> [Explanation] {
+        let wanted = journal.unplaced.filter(isWanted)
         return wanted.prefix(Self.explainLimit).map(explanation)
             + rest(of: wanted.count, named: Self.explainLimit, section)
     }
 
-    private func explanation(of orphan: StoredOperation) -> Explanation {
-        Explanation(
-            code: .orphaned, sentence: "operation \(orphan.id) waits for \(view(orphan).waitingFor ?? "its handler")",
-            operation: orphan.id,
-            section: "handler/\(orphan.handler)")
+    private func explanation(of stored: StoredOperation) -> Explanation {
+        let view = view(stored)
+        return Explanation(
+            code: view.waitReason ?? .orphaned,
+            sentence: "operation \(stored.id) waits for \(view.waitingFor ?? "its handler")", operation: stored.id,
+            section: "handler/\(stored.handler)")
     }
 
     /// Its runs, and what keeps the rest of it from starting.
@@ -109,7 +109,7 @@ extension Engine {
             section: "queue/\(queues[operation.queue].definition.name)")
     }
 
-    private func stand(of queue: Int, _ orphans: [Explanation]) -> [Explanation] {
+    private func stand(of queue: Int, _ unplaced: [Explanation]) -> [Explanation] {
         let state = queues[queue]
         let section = "queue/\(state.definition.name)"
         var steps: [Explanation] = []
@@ -123,7 +123,7 @@ extension Engine {
         }
         let live = operations.oldest(Self.explainLimit) { $0.queue == queue }
         steps += live.flatMap { Array(present($0).prefix(1)) }
-        steps += rest(of: state.waiting + state.running, named: live.count, section) + orphans
+        steps += rest(of: state.waiting + state.running, named: live.count, section) + unplaced
         if steps.isEmpty { steps.append(Explanation(code: .idle, sentence: "nothing waits or runs", section: section)) }
         return steps
     }

@@ -153,7 +153,8 @@ private struct Player {
             return "at the end parts, attempts or restarts are left"
         }
         if engine.processesRunning != 0 || engine.entriesPending != 0 { return "at the end slots or entries are left" }
-        if engine.queueViews.contains(where: { $0.running + $0.waiting > 0 }) {
+        let kept = engine.unplacedViews.count { $0.waitReason == .start && $0.queue != Engine.clientQueue }
+        if engine.queueViews.reduce(0, { $0 + $1.running + $1.waiting }) != kept {
             return "at the end a queue is not empty"
         }
         for token in tokens {

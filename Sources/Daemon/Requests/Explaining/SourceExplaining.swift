@@ -11,11 +11,10 @@ extension Runtime {
         let missed = stands[view.id].missed.map {
             Explanation(time: $0.time, code: .missed, sentence: $0.sentence, section: view.id.description)
         }
-        let ended =
-            ([missed].compactMap(\.self)
-            + handlers.filter { $0.time != nil && !isOfAnother($0, than: .source(view.id)) })
+        let own = handlers.filter { !isOfAnother($0, than: .source(view.id)) }
+        let ended = ([missed].compactMap(\.self) + own.filter { $0.time != nil })
             .sorted { ($0.time ?? 0) < ($1.time ?? 0) }
-        let now = handlers.filter { $0.time == nil && $0.code != .idle && $0 != view.rateWait?.explanation }
+        let now = own.filter { $0.time == nil && $0.code != .idle && $0 != view.rateWait?.explanation }
         return ended + suspended(view.id) + [standing(view)] + now
     }
 

@@ -105,10 +105,8 @@ extension Runtime {
 
     // MARK: GetOperation
 
-    /// Why nobody knows an operation: one that a stop leaves to the next start is in the store alone, and what a store
-    /// has that could not be opened yet is not known.
+    /// Why nobody knows an operation: what a store has that could not be opened yet is not known.
     func missing(_ id: UInt64) -> ManagerError {
-        if engine.isSetAside(id) { return .draining }
         guard let persistence, !persistence.hasOpened else { return .noSuchOperation(id: Int(id)) }
         let reason = persistence.failure?.error.kind ?? "it is being opened"
         return .storeFailing(reason: "\(reason); operation \(id) may be in it")

@@ -82,7 +82,7 @@ extension Runtime {
             summary.usualUsec = usual.usual(view.handler).map { Int($0) }
             return summary
         }
-        let waiting = (engine.oldestViews(shown, running: false) + engine.orphanViews).sorted { $0.id < $1.id }
+        let waiting = (engine.oldestViews(shown, running: false) + engine.unplacedViews).sorted { $0.id < $1.id }
         reply.waiting = waiting.prefix(shown).map { OperationSummary($0, role) }
         reply.recent = recent.newest(shown).map { OperationSummary(settled($0), role) }
     }
