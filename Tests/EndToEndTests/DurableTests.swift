@@ -191,6 +191,8 @@ import Varlink
             try lives.watchd.waitForNotification("STOPPING=1")
             let status = try lives.watchd.status()
             #expect(status.operationsPending == 0 && status.operationsKept == 2)
+            let kept = try lives.operations().filter { $0.state == .pending }
+            #expect(kept.map(\.waitingFor) == ["the next start of watchd", "the next start of watchd"])
             try lives.folder.write("go", "")
             #expect(lives.watchd.waitForEnd() == .exited(0))
             let lines = lives.watchd.logText.split(separator: "\n").filter { $0.contains("stopped:") }

@@ -1,4 +1,5 @@
 import ControlInterface
+import Glibc
 import LinuxSystem
 import ProgramKit
 import Testing
@@ -149,6 +150,30 @@ import Testing
             lives.stop()
             try lives.start()
             try wait(for: "the failure") { try problems(lives).count == 1 }
+        }
+    }
+
+    @Test func whatAStopThatWasKilledHadCancelledIsNamed() throws {
+        let text = """
+            [Custom job]
+            Exec=/bin/sh -c 'until [ -e @/go ]; do [ -e @/watch ] || exit 1; sleep 0.02; done'
+            Coalesce=no
+            Overlap=wait
+
+            """
+        try Lives.run(text, settings: "DrainSec=infinity\n") { lives in
+            for _ in 1...4 { try lives.watchd.emit("job") }
+            try wait(for: "the job") { try lives.watchd.status().processes == 1 }
+            lives.watchd.send(SIGTERM)
+            try wait(for: "the stop") { try lives.watchd.status().state == .draining }
+            // Its reply comes after everything that was written before.
+            try lives.watchd.suspend("default")
+            lives.kill()
+            try lives.start()
+            try lives.folder.write("go", "")
+            let sentence =
+                "the last stop cancelled 3 operations that waited on queues that are not durable: job (3)"
+            #expect(try problems(lives) == ["watchd: \(sentence)"])
         }
     }
 

@@ -86,6 +86,20 @@ import Varlink
         }
     }
 
+    @Test func theOutputOfAHandlerIsFollowed() throws {
+        let text = Self.queues + "[Custom pair]\nHandler=one two\nQueue=ser\n"
+            + ["one", "two"].map { "[Handler \($0)]\nExec=/bin/sh -c 'echo \($0) %{data}; exit $((%{data} - 1))'\n" }.joined()
+        try Watchd.run(text) { watchd in
+            let one = try control(watchd, ["run", "handler/one", "--output"])
+            #expect(one.code == 0 && one.text == "one 1\n", "\(one)")
+            #expect(one.errorText == "handler/one: operation 1\nhandler/one: operation 1: done\n")
+            let pair = try control(watchd, ["run", "pair", "--data", "3", "--output"])
+            #expect(pair.code == 2 && pair.text == "one 3\ntwo 3\n", "\(pair)")
+            let both = try control(watchd, ["--json", "run", "pair", "--output"])
+            #expect(both.code == 2 && both.errorText.contains("--output and --json exclude each other"))
+        }
+    }
+
     @Test func howItWasEndedIsSaidInTheSameWords() throws {
         try Watchd.run(Self.queues) { watchd in
             for command in [["--", "sh", "-c", "kill -9 $$"], ["--timeout", "50ms", "--", "sleep", "60"]] {

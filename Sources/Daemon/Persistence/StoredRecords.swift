@@ -16,7 +16,9 @@ extension StoreWrite {
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
         case .position(_, _, let isUrgent): isUrgent
-        case .retrying, .members, .tally, .waiting, .cancelledByStop, .snapshot: false
+        // With the ends that it names.
+        case .cancelledByStop(let text): !text.isEmpty
+        case .retrying, .members, .tally, .waiting, .snapshot: false
         }
     }
 

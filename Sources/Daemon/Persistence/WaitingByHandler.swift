@@ -8,6 +8,8 @@ struct WaitingByHandler: Equatable, Sendable {
 
     /// By handler.
     private(set) var counts: [String: Int] = [:]
+    /// When it was written, on the wall clock (microseconds); `nil`: an older watchd did not say.
+    private(set) var time: Int64?
 
     /// - Parameter counts: by handler, none of them 0.
     init(_ counts: [String: Int]) { self.counts = counts }
@@ -36,8 +38,11 @@ struct WaitingByHandler: Equatable, Sendable {
 
     // MARK: In the store
 
-    /// A line for each handler: the number, a space, its name.
-    var text: String { counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)\n" }.joined() }
+    /// A line with the time, and one for each handler: the number, a space, its name. Empty: there are none.
+    func text(at time: Int64) -> String {
+        if isEmpty { return "" }
+        return "at \(time)\n" + counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)\n" }.joined()
+    }
 
     init() {}
 
@@ -45,6 +50,7 @@ struct WaitingByHandler: Equatable, Sendable {
     init(text: String) {
         for line in text.split(separator: "\n") {
             let parts = line.split(separator: " ", maxSplits: 1)
+            if parts.count == 2, parts[0] == "at" { time = Int64(parts[1]) }
             guard parts.count == 2, let count = Int(parts[0]), count > 0 else { continue }
             counts[String(parts[1])] = count
         }

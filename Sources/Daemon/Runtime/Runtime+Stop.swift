@@ -16,7 +16,7 @@ extension Runtime {
             handled?.sourcesClose()
             handle(.drain)
             // A stop may be ended by a kill.
-            persistence?.write([.cancelledByStop(cancelled.text)])
+            noteCancelled()
             runs?.giveUp()
         case .draining:
             sources?.killCommands()
@@ -46,6 +46,11 @@ extension Runtime {
         }
     }
 
+    /// The next watchd names what this stop has cancelled.
+    private func noteCancelled() {
+        persistence?.write([.cancelledByStop(cancelled.text(at: Linux.now(.realtime)))])
+    }
+
     private func closeStore() {
         refused.closeAll()
         guard let handled else { return closeWrittenStore() }
@@ -55,7 +60,7 @@ extension Runtime {
     private func closeWrittenStore() {
         writeMembers()
         forgetWaiting()
-        persistence?.write([.cancelledByStop(cancelled.text)])
+        noteCancelled()
         guard let persistence else { return stopped(Unstored([])) }
         var isOver = false
         let end = { [self] (unstored: Unstored) in

@@ -5,7 +5,7 @@ extension Verb {
     static let run = Verb(
         name: "run", operands: "NAME [PATH…] | COMMAND…", operandCount: 1...Int.max,
         brief:
-            "[--wait|--changed|--at TIME] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
+            "[--wait|--output|--changed|--at TIME] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
         options: [.wait, .data, .line, .changed] + submissionOptions,
         beginsCommand: { words, options in options[.queue] != nil && words.count > 1 },
         hasOwnTimeout: { $0[.queue] != nil }, firstPath: 1, names: .runnable, changes: true,
@@ -29,13 +29,15 @@ extension Verb {
             }
             return try submit(invocation, session)
         }
-        if let alien = submissionOptions.first(where: { invocation.has($0) && !timeOptions.contains($0) }) {
+        let isOfBoth = timeOptions + [.output]
+        if let alien = submissionOptions.first(where: { invocation.has($0) && !isOfBoth.contains($0) }) {
             throw .usage("\(alien.rawValue) is for a command: run --queue QUEUE [OPTION…] -- COMMAND…")
         }
         if invocation.has(.changed) { return try compare(invocation, session) }
         let name = invocation.operands[0]
         let paths = try invocation.operandBytes.dropFirst().map { path throws(Failure) in try PathArgument.path(path) }
-        let waits = invocation.has(.wait)
+        let follows = try followsOutput(invocation)
+        let waits = invocation.has(.wait) || follows
         let lines = invocation.values[.line] ?? []
         if invocation.has(.data), !(paths.isEmpty && lines.isEmpty) {
             throw .usage("--data is for an event that has neither paths nor lines")
@@ -52,7 +54,8 @@ extension Verb {
             }
             return .done
         }
-        if waits { return try runAndShow(name, parameters, session) }
+        // A wait inside a run is refused where it could never end, and what is followed is not waited for.
+        if waits { return try runAndShow(name, parameters, follows: follows && parameters.wait != true, session) }
         let reply = try session.show(Run.self, parameters) { [sentence(name, $0)] }
         return reply.operations.isEmpty ? .failed : .done
     }
@@ -77,17 +80,36 @@ extension Verb {
         return .done
     }
 
+    /// `--output`.
+    static func followsOutput(_ invocation: Invocation) throws(Failure) -> Bool {
+        guard invocation.has(.output) else { return false }
+        if invocation.has(.json) { throw .usage("--output and --json exclude each other") }
+        return true
+    }
+
+    /// Prints what an operation writes as it writes it, until its end.
+    static func follow(_ id: Int, _ session: Session) throws(Failure) {
+        var following = FollowedOutput(.init(id: id), isRaw: !session.screen.isTerminal, isWhole: true)
+        try following.print(session)
+    }
+
     /// Waits, prints what the operations wrote, and says how they ended.
+    ///
+    /// - Parameter follows: prints what they write as they write it, of several one after the other.
     private static func runAndShow(
-        _ name: String, _ parameters: Run.Parameters, _ session: Session
+        _ name: String, _ parameters: Run.Parameters, follows: Bool, _ session: Session
     ) throws(Failure) -> ExitCode {
         var reply = try session.reply(Run.self, parameters, taking: parameters.wait == true ? nil : 0)
+        if follows, !reply.operations.isEmpty {
+            session.remark(sentence(name, reply).rendered(coloured: session.screen.isColoured) + "\n")
+            for id in reply.operations { try follow(id, session) }
+        }
         if reply.result == nil { try wait(for: &reply, session) }
         if session.isJSON {
             if let text = try? JSON.encode(reply) { session.print(json: text) }
             return code(reply)
         }
-        for id in reply.operations { showOutput(of: id, session) }
+        if !follows { for id in reply.operations { showOutput(of: id, session) } }
         session.remark(sentence(name, reply).rendered(coloured: session.screen.isColoured) + "\n")
         return code(reply)
     }

@@ -18,10 +18,7 @@ extension Verb {
 
     static func submit(_ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
         var parameters = try submission(invocation, session)
-        if invocation.has(.output) {
-            if invocation.has(.json) { throw .usage("--output and --json exclude each other") }
-            return try submitAndFollow(parameters, session)
-        }
+        if try followsOutput(invocation) { return try submitAndFollow(parameters, session) }
         guard invocation.has(.wait) else {
             return code(try session.show(Submit.self, parameters) { [sentence($0)] }, waits: false)
         }
@@ -51,8 +48,7 @@ extension Verb {
             return .failed
         }
         session.remark("operation \(id)\n")
-        var following = FollowedOutput(.init(id: id), isRaw: !session.screen.isTerminal, isWhole: true)
-        try following.print(session)
+        try follow(id, session)
         let end = try session.end(of: id)
         guard let result = end.result else { return .failed }
         let text = Submit.Reply(operation: id, result: result, exitStatus: end.exitStatus, reason: end.endReason)

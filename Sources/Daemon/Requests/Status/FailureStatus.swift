@@ -119,7 +119,7 @@ extension Runtime {
     var cancelledProblem: GetStatus.Problem? {
         guard !cancelledBefore.isEmpty else { return nil }
         return GetStatus.Problem(
-            object: "watchd", since: wireTime(engine.started.realtime),
+            object: "watchd", since: wireTime(cancelledBefore.time ?? engine.started.realtime),
             problem: "the last stop cancelled \(cancelledBefore.sentence)",
             action: "shown until watchd is restarted", help: cancelledBefore.help)
     }
