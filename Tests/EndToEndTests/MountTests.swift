@@ -24,7 +24,7 @@ import Testing
         try Watchd.run(
             text, launcher: Self.launcher,
             prepare: { folder in
-                for name in ["in", "in/d", "in/e", "other"] { try folder.makeFolder(name) }
+                for name in ["in", "in/d", "in/e", "other", "empty"] { try folder.makeFolder(name) }
                 for name in ["in/f", "in/d/a", "in/e/b", "other/n"] { try folder.write(name, "text") }
             }
         ) { watchd in
@@ -54,6 +54,48 @@ import Testing
             try wait(for: "what stood there before, not \(told(watchd))") { told(watchd).contains("written in/f") }
             try inside("echo > \(folder)/in/g")
             try wait(for: "it to be watched again") { told(watchd).contains("written in/g") }
+        }
+    }
+
+    /// As a disk's folder before it is plugged in for the first time.
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func aDiskThatComesOverAnEmptyFolderIsComparedWhenItComesAgain(more: String) throws {
+        try with(more, path: "empty") { watchd, inside in
+            let folder = watchd.folder.path
+            func told() -> [String] { self.told(watchd).map { $0.replacing(watchd.folder["empty"], with: "e") } }
+            try inside("mount -t tmpfs none \(folder)/other; cd \(folder)/other; echo > one; echo > two")
+            try inside("mount --bind \(folder)/other \(folder)/empty")
+            try wait(for: "the files, not \(told())") { Set(told()) == ["written e/one", "written e/two"] }
+            let changes = [
+                ("echo > new", "written e/new"), ("echo again > new", "written e/new"), ("rm two", "deleted e/two"),
+            ]
+            for (command, fact) in changes {
+                try inside("until umount \(folder)/empty; do sleep 0.02; done; echo > \(folder)/empty/x")
+                try wait(for: "the folder below, not \(told())") { told().last == "written e/x" }
+                try inside("rm \(folder)/empty/x")
+                try wait(for: "it to be empty, not \(told())") { told().last == "deleted e/x" }
+                try inside("cd \(folder)/other; \(command); mount --bind \(folder)/other \(folder)/empty")
+                try wait(for: "what has changed, not \(told())") { told().last == fact }
+            }
+            #expect(told().dropFirst(2).filter { !$0.hasSuffix("/x") } == changes.map(\.1))
+        }
+    }
+
+    @Test(.enabled(if: canMount, "nothing can be mounted here"))
+    func aConditionIsWatchedOnWhatIsMounted() throws {
+        let text = "[Path p]\nDirectoryNotEmpty=@/in\nExec=/bin/sh -c 'ls @/in >> @/told; rm @/in/*'\n"
+        try Watchd.run(text, launcher: Self.launcher, prepare: { try $0.makeFolder("in") }) { watchd in
+            let place = watchd.folder["in"]
+            try wait(for: "it to be armed") { try watchd.source("p").state == .armed }
+            for round in 1...2 {
+                let commands = "mount -t tmpfs none \(place); echo > \(place)/\(round)"
+                let words = ["nsenter", "--mount", "--target", "\(watchd.processID)", "sh", "-ec"]
+                #expect(try Program.run(words + [commands]).code == 0)
+                try wait(for: "the file on it") { watchd.folder.lines("told").last == "\(round)" }
+                let back = "until umount \(place); do sleep 0.02; done; echo > \(place)/back\(round)"
+                #expect(try Program.run(words + [back]).code == 0)
+                try wait(for: "the file below it") { watchd.folder.lines("told").last == "back\(round)" }
+            }
         }
     }
 

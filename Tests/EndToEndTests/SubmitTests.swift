@@ -87,8 +87,10 @@ import Varlink
     }
 
     @Test func theOutputOfAHandlerIsFollowed() throws {
-        let text = Self.queues + "[Custom pair]\nHandler=one two\nQueue=ser\n"
-            + ["one", "two"].map { "[Handler \($0)]\nExec=/bin/sh -c 'echo \($0) %{data}; exit $((%{data} - 1))'\n" }.joined()
+        let handlers = ["one", "two"].map {
+            "[Handler \($0)]\nExec=/bin/sh -c 'echo \($0) %{data}; exit $((%{data} - 1))'\n"
+        }
+        let text = Self.queues + "[Custom pair]\nHandler=one two\nQueue=ser\n" + handlers.joined()
         try Watchd.run(text) { watchd in
             let one = try control(watchd, ["run", "handler/one", "--output"])
             #expect(one.code == 0 && one.text == "one 1\n", "\(one)")

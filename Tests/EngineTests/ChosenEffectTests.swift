@@ -36,6 +36,22 @@ struct ChosenEffectTests {
         #expect(counters(fixture)?.accepted == 3 && counters(fixture)?[.annulled] == 2)
     }
 
+    /// Its place is taken again by something that nobody asks for.
+    @Test(arguments: [KeyRule.handler, .perPath], [false, true])
+    func aRenameWhosePlaceIsTakenAgainTellsNoEndOfIt(key: KeyRule, isFolder: Bool) {
+        let fixture = fixture(isFolder ? .changed : [.renamed, .deleted], key: key)
+        let change: PathChange = isFolder ? .created : .written
+        fixture.path("p", .renamed, "/w/b", from: "/w/a", isFolder: isFolder)
+        fixture.path("p", change, "/w/a", isFolder: isFolder)
+        fixture.path("p", .deleted, "/w/b", isFolder: isFolder)
+        #expect(told(fixture) == [])
+        fixture.path("p", .renamed, "/w/d", from: "/w/c", isFolder: isFolder)
+        fixture.path("p", change, "/w/c", isFolder: isFolder)
+        fixture.path("p", .deleted, "/w/c", isFolder: isFolder)
+        fixture.path("p", .deleted, "/w/d", isFolder: isFolder)
+        #expect(told(fixture) == ["deleted:cx2"])
+    }
+
     @Test(arguments: [KeyRule.handler, .perPath])
     func aNewFileThatIsRenamedIsWritten(key: KeyRule) {
         let fixture = fixture(.changed, key: key)

@@ -57,6 +57,26 @@ import WatchFile
         .existsGlob(try PathPattern(Array(text.utf8)))
     }
 
+    /// A link above the folder leads to another one from now on: that is watched, and not the one before.
+    @Test(arguments: [false, true]) func whatIsBehindALinkThatWasSwitchedIsWatched(isGlob: Bool) throws {
+        try Folder.with { folder in
+            for name in ["1", "1/s", "2", "2/s"] { try folder.makeFolder(name) }
+            try Linux.symlink(folder["now"], to: "1")
+            let condition =
+                isGlob ? try pattern(folder["now/s/*.job"]) : .notEmpty(Array(folder["now/s"].utf8))
+            try with([condition]) { setup, _ in
+                try setup.rim.waitUntilArmed()
+                try Linux.symlink(folder["next"], to: "2")
+                try Linux.rename(folder["next"], to: folder["now"])
+                try folder.write("2/s/a.job", "")
+                let first = try setup.waitForFact(1)
+                try setup.end(first) { try Linux.unlink(folder["2/s/a.job"]) }
+                try folder.write("2/s/b.job", "")
+                _ = try setup.waitForFact(2)
+            }
+        }
+    }
+
     @Test func whatExistsIsToldAndToldAgainAfterARunThatChangedIt() throws {
         try Folder.with { folder in
             try folder.write("flag", "1")

@@ -107,7 +107,7 @@ enum Option: String, CaseIterable {
         case .attempt: "of this attempt, from 1; without it of the last one"
         case .copy: "of this copy of a process, from 1; without it of the first one"
         case .output:
-            "also what runs and processes write, line by line; (with run) wait, and print what it writes as it comes"
+            "also what runs and processes write, as it comes; (with run) wait, and print that"
         case .key: "commands of one key run one at a time, in the order in which --after and --at let them"
         case .after:
             "(run --queue) wait for the end of this operation; may be given several times; else as --in"

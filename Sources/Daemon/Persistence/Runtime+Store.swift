@@ -126,6 +126,7 @@ extension Runtime {
         for operation in Self.unknownRequirements(state.operations) {
             state.results[operation] = record(operation).flatMap { EngineResult(rawValue: $0.result) }
         }
+        state.verdicts = lastVerdicts()
         // The folder may only now be there.
         instance = instance.kept()
         let isPossible = Adoption.isPossible(state, wasClosed: contents.wasClosed)
@@ -137,6 +138,20 @@ extension Runtime {
             record($0) != nil
         }.apply(to: &state)
         return state
+    }
+
+    /// `OnChange=` compares with the last run of an earlier watchd.
+    private func lastVerdicts() -> [String: EngineResult] {
+        let names = parts.configuration.handlers.filter { !$0.completions.change.isEmpty }.map(\.name)
+        guard !names.isEmpty, let history = try? HistoryReader(folder: StateDirectory.path(engine.settings)) else {
+            return [:]
+        }
+        var query = HistoryQuery()
+        (query.results, query.limit) = (EngineResult.allCases.filter { $0 == .done || $0.isFailure }.map(\.rawValue), 1)
+        return names.reduce(into: [:]) { verdicts, name in
+            query.handler = name
+            verdicts[name] = (try? history.page(query))?.first.flatMap { EngineResult(rawValue: $0.result) }
+        }
     }
 
     /// Looks operations up in the history, before anything is written.

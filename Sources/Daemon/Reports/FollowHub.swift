@@ -12,7 +12,7 @@ final class FollowHub {
     /// Records kept for who comes later with `since`.
     static let limit = 1024
     /// More than that are kept for a moment, so that not each that comes moves all others.
-    private static let slack = 64
+    private static let slack = 256
     /// Records kept while somebody follows: several full turns of a source, so that only who does not read misses any.
     static let limitWhileFollowed = 16_384
     /// Operations of the initial state that are looked up at once.
@@ -44,6 +44,10 @@ final class FollowHub {
         /// Wall clock, microseconds.
         var time: Int64
         var content: Content
+        /// About the bytes that its content keeps alive.
+        var size = 0
+        /// The operation whose view it has.
+        var operation: UInt64?
         /// No change: how an operation stands for one who begins to follow. `sequence` is of the record before.
         var isInitial = false
     }
@@ -124,18 +128,38 @@ final class FollowHub {
     /// There is an operation of this id.
     func note(_ operation: UInt64) { newestOperation = max(newestOperation, operation) }
 
-    func add(_ content: Content) {
+    func add(_ view: OperationView) {
+        let short = view.short
+        newestViews[view.id] = lastSequence + 1
+        add(.operation(short), size: short.events.reduce(0) { $0 + $1.size }, operation: view.id)
+    }
+
+    /// An operation that had not ended came to this state.
+    func add(_ operation: UInt64, _ state: OperationState) { add(.state(operation, state), size: 0) }
+
+    func add(_ event: Event, from origin: Origin, for handlers: [String]) {
+        add(.event(event, origin, handlers), size: event.size)
+    }
+
+    func add(_ output: Output) {
+        add(.output(output), size: output.lines.reduce(200) { $0 + $1.count + 32 })
+    }
+
+    private func add(_ content: Content, size: Int, operation: UInt64? = nil) {
         lastSequence += 1
-        let record = Record(sequence: lastSequence, time: Linux.now(.realtime), content: content.short)
-        records.append(record)
-        if case .operation(let view) = record.content { newestViews[view.id] = lastSequence }
-        bytes += record.content.size
+        records.append(
+            Record(
+                sequence: lastSequence, time: Linux.now(.realtime), content: content, size: size, operation: operation))
+        bytes += size
+        // A large one may be gone at once.
+        let newest = isFollowed ? records.last : nil
         trim()
+        guard let newest else { return }
         for id in followers.keys.sorted() {
             guard let waiting = followers[id]?.waiting else { continue }
             followers[id]?.waiting = nil
             followers[id]?.last = lastSequence
-            waiting(Batch(records: [record]))
+            waiting(Batch(records: [newest]))
         }
     }
 
@@ -200,7 +224,7 @@ final class FollowHub {
         var whole = record
         if var view = operation(id) ?? laterView(of: id) {
             view.becomeAgain(state)
-            whole.content = .operation(view).short
+            whole.content = .operation(view.short)
         }
         return whole
     }
@@ -223,7 +247,7 @@ final class FollowHub {
         followers[id]?.initial = initial
         let now = Linux.now(.realtime)
         return told.map {
-            Record(sequence: initial.sequence, time: now, content: .operation($0).short, isInitial: true)
+            Record(sequence: initial.sequence, time: now, content: .operation($0.short), isInitial: true)
         }
     }
 
@@ -237,43 +261,31 @@ final class FollowHub {
             isFollowed ? (Self.limitWhileFollowed, Self.byteLimitWhileFollowed) : (Self.limit, Self.byteLimit)
         guard records.count >= limit + (isFollowed ? limit : Self.slack) || bytes > byteLimit else { return }
         var drop = max(0, records.count - limit)
-        var left = bytes - records.prefix(drop).reduce(0) { $0 + $1.content.size }
+        var left = bytes - records[..<drop].indices.reduce(0) { $0 + records[$1].size }
         // Down to half, so that it is not done for each record.
         while left > byteLimit / 2, drop < records.count {
-            left -= records[drop].content.size
+            left -= records[drop].size
             drop += 1
         }
-        for record in records.prefix(drop) {
-            if case .operation(let view) = record.content, newestViews[view.id] == record.sequence {
-                newestViews[view.id] = nil
-            }
+        for index in 0..<drop {
+            guard let operation = records[index].operation else { continue }
+            if newestViews[operation] == records[index].sequence { newestViews[operation] = nil }
         }
         records.removeFirst(drop)
         bytes = left
     }
 }
 
-extension FollowHub.Content {
-    /// Without what has been told: of an operation's events the newest says what it is about.
-    fileprivate var short: FollowHub.Content {
-        guard case .operation(var view) = self, view.events.count > 1 || !view.output.isEmpty else { return self }
-        view.events = Array(view.events.suffix(1))
-        view.output = []
-        return .operation(view)
-    }
-
-    /// About the bytes it keeps alive.
-    fileprivate var size: Int {
-        switch self {
-        case .event(let event, _, _): event.size
-        case .operation(let view): view.events.reduce(0) { $0 + $1.size }
-        case .state: 0
-        case .output(let output): output.lines.reduce(200) { $0 + $1.count + 32 }
-        }
-    }
-}
-
 extension OperationView {
+    /// Without what has been told: of its events the newest says what it is about.
+    fileprivate var short: OperationView {
+        guard events.count > 1 || !output.isEmpty else { return self }
+        var view = self
+        view.events = Array(events.suffix(1))
+        view.output = []
+        return view
+    }
+
     /// Takes back what became of it after it came to this state.
     fileprivate mutating func becomeAgain(_ state: OperationState) {
         guard state != self.state else { return }

@@ -15,23 +15,25 @@ extension Runtime {
             holders.removeValue(forKey: view.id)?.cancel()
             recent.add(view)
             usual.add(view)
-            failures.add(EndedOperation(view))
+            failures.add(view)
             retryMayHaveEnded(view)
-            if isStopping, view.result == .cancelled, view.started == nil, !view.isDurable { cancelled.add(view.handler) }
+            if isStopping, view.result == .cancelled, view.started == nil, !view.isDurable {
+                cancelled.add(view.handler)
+            }
             memory?.isUsed()
             begun?.ended(view.id)
-            follow.add(.operation(view))
-        case .event(let event, let origin, let handlers, _): follow.add(.event(event, origin, handlers))
+            follow.add(view)
+        case .event(let event, let origin, let handlers, _): follow.add(event, from: origin, for: handlers)
         case .operation(let id, let state):
             follow.note(id)
-            guard follow.isFollowed, var view = engine.operation(id) else { return follow.add(.state(id, state)) }
+            guard follow.isFollowed, var view = engine.operation(id) else { return follow.add(id, state) }
             view.state = state
-            follow.add(.operation(view))
+            follow.add(view)
         case .retrying(var view):
             view.ended = view.ended ?? Linux.now(.realtime)
             attempts.add(view)
             begun?.ended(view.id)
-            follow.add(.operation(view))
+            follow.add(view)
         case .condition(let id, let condition, _): note(condition, of: id)
         case .refused(let delivery):
             refused.add(delivery, now: Linux.now(.realtime))
@@ -39,7 +41,7 @@ extension Runtime {
         case .missed(let id, let count, let reason):
             stands.missed(MissedText.sentence(count, reason), of: id, at: Linux.now(.realtime))
         case .progress(let id):
-            if follow.isFollowed, let view = engine.operation(id) { follow.add(.operation(view)) }
+            if follow.isFollowed, let view = engine.operation(id) { follow.add(view) }
         case .overdue, .loop, .worker: break
         }
     }
@@ -57,12 +59,12 @@ extension Runtime {
         guard follow.isOutputFollowed else { return }
         let lines = lines.map(\.bytes)
         if let (source, copy) = engine.owner(of: run) {
-            follow.add(.output(.init(origin: .source(source), copy: copy, lines: lines)))
+            follow.add(.init(origin: .source(source), copy: copy, lines: lines))
         } else if let (handler, copy) = engine.workplace(of: run) {
-            follow.add(.output(.init(origin: .run(handler: handler), copy: copy, worker: handler, lines: lines)))
+            follow.add(.init(origin: .run(handler: handler), copy: copy, worker: handler, lines: lines))
         } else if let view = engine.operation(run.operation) {
             let run = (operation: view.id, handler: view.handler, queue: view.queue)
-            follow.add(.output(.init(run: run, origin: view.origin, lines: lines)))
+            follow.add(.init(run: run, origin: view.origin, lines: lines))
         }
     }
 

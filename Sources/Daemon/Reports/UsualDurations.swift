@@ -34,19 +34,23 @@ final class UsualDurations {
             if isOldest { return }
             durations.remove(at: durations.startIndex)
         }
-        var own = durations[handler] ?? []
-        if isOldest {
-            if own.count < Self.kept { own.insert(max(0, duration), at: 0) }
-        } else {
-            own.append(max(0, duration))
-            if own.count > Self.kept { own.removeFirst() }
-        }
-        durations[handler] = own
+        durations[handler, default: []].add(max(0, duration), isOldest: isOldest)
     }
 
     /// Microseconds; `nil`: too few have ended.
     func usual(_ handler: String) -> Int64? {
         guard let own = durations[handler], own.count >= Self.fewest else { return nil }
         return own.sorted()[own.count / 2]
+    }
+}
+
+extension [Int64] {
+    fileprivate mutating func add(_ duration: Int64, isOldest: Bool) {
+        if isOldest {
+            if count < UsualDurations.kept { insert(duration, at: 0) }
+        } else {
+            append(duration)
+            if count > UsualDurations.kept { removeFirst() }
+        }
     }
 }

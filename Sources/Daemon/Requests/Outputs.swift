@@ -36,6 +36,8 @@ extension Runtime {
 
     private func output(of id: UInt64, _ attempt: Int?, _ done: @escaping Request.Completion) {
         guard let view = engine.operation(id) else { return endedOutput(of: id, attempt, done) }
+        // The next watchd has it.
+        if view.waitReason == .start { return done(.of(.draining)) }
         let summary = OperationSummary(view, .administrator)
         let wanted = attempt ?? summary.attempt
         if view.state == .executing, wanted == summary.attempt, let output = runs?.output(of: id) {

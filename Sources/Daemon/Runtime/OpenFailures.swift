@@ -10,6 +10,10 @@ final class OpenFailures {
     /// By the operation that it runs again as, which has not ended.
     private var retried: [UInt64: UInt64] = [:]
 
+    func add(_ view: OperationView) {
+        if view.result?.isFailure == true { add(EndedOperation(view)) }
+    }
+
     func add(_ operation: EndedOperation) {
         guard operation.result.isFailure, !operation.isSettled else { return }
         guard !operation.isCommand || operation.hasTime else { return }

@@ -59,7 +59,9 @@ extension Runtime {
             manager.reloaded(statusLine)
             return done(.invalid(diagnostics))
         }
-        for warning in result.diagnostics { logger.log(.warning, warning.rendered()) }
+        for line in result.diagnostics.flatMap({ $0.rendered().split(separator: "\n") }) {
+            logger.log(.warning, String(line))
+        }
         let later = laterChanges(configuration)
         for warning in later { logger.log(.warning, warning) }
         let token = newToken()

@@ -54,7 +54,7 @@ final class Runtime {
         engine.record(delivery)
     } write: { [unowned self] view in
         persistence?.write([.ended(view)])
-        follow.add(.operation(view))
+        follow.add(view)
     } after: { [core] delay, work in
         let work = QueueBound(work, to: core)
         core.after(Int(delay)) { work.value() }

@@ -471,4 +471,6 @@ package enum Result: String, CaseIterable, Sendable {
 
     /// It is kept until it is tried again or forgotten.
     package var isFailure: Bool { self == .failed || self == .stopped }
+    /// It tells how a handler did; else its events went elsewhere, or came to nothing.
+    package var isOutcome: Bool { self != .annulled && self != .superseded }
 }

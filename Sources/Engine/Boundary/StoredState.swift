@@ -21,6 +21,8 @@ package struct StoredState: Sendable {
     package var positions: [SourceID: [UInt8]] = [:]
     /// How operations ended that others waited for when watchd stopped.
     package var results: [UInt64: Result] = [:]
+    /// Of handlers with `OnChange=`, whether the last run was done or has failed.
+    package var verdicts: [String: Result] = [:]
     /// The operations that the last stop cancelled, as the runtime wrote them.
     package var cancelledByStop = ""
     /// Work that a kill would have lost when it was last noted, as the runtime wrote it.

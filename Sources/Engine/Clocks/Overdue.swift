@@ -93,11 +93,13 @@ extension Engine {
     // MARK: Slow
 
     /// When an attempt begins. `ran`: microseconds that it has run already.
-    mutating func expectEnd(_ ref: OperationRef, _ definition: HandlerDefinition, ran: Int64 = 0) {
+    mutating func expectEnd(
+        _ ref: OperationRef, _ definition: HandlerDefinition, ran: Int64 = 0, patience: Int64 = 0
+    ) {
         let span = definition.patience.slow.microseconds
         guard span < UInt64(Int64.max / 4), overdue[ref.id]?.slowAt == nil else { return }
         var entry = overdue[ref.id] ?? Overdue.Entry()
-        let time = now.monotonic - min(ran, .max / 8) + Int64(span)
+        let time = max(now.monotonic - min(ran, .max / 8) + Int64(span), now.monotonic + patience)
         entry.slowAt = time
         overdue[ref.id] = entry
         deadlines.add(.slow(ref), .monotonic, at: time)

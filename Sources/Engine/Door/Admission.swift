@@ -321,9 +321,11 @@ extension Engine {
             actions.append(.report(accepted(event, source)))
             return hold(event, source: source)
         }
-        guard let merge = sources[source].merge else { return }
+        guard let merge = sources[source].merge, case .path(let path) = fact else { return }
+        if sources[source].holds, sources[source].held.note(unasked: path) { return }
         for target in sources[source].targets {
             let candidates = mergeCandidates(event, source: source, target)
+            for ref in candidates where operations[ref].entries.note(unasked: path) { break }
             guard let ref = candidates.first(where: { operations[$0].entries.wouldMerge(event, merge: merge) })
             else { continue }
             if event.id == 0 {

@@ -19,6 +19,8 @@ package struct EntryList: Sendable {
     private var index: [[UInt8]: Int]?
     /// Old path → slot of the rename that left it.
     private var left: [[UInt8]: Int] = [:]
+    /// Old paths of renames where something stands again that `Events=` does not ask for: it is no entry.
+    private var retaken: [[UInt8]: PathFact.Before] = [:]
 
     init() {}
 
@@ -86,6 +88,13 @@ package struct EntryList: Sendable {
         }
     }
 
+    /// A change that `Events=` does not ask for, of the old path of a rename that waits. False: it is none of that.
+    mutating func note(unasked fact: PathFact) -> Bool {
+        guard left[fact.path] != nil else { return false }
+        retaken[fact.path] = fact.change == .deleted ? nil : fact.kind
+        return true
+    }
+
     /// Takes the oldest entry out.
     mutating func removeOldest() -> Event? { live == 0 ? nil : remove(head) }
 
@@ -143,8 +152,10 @@ package struct EntryList: Sendable {
 
     private mutating func addPath(_ event: Event, _ fact: PathFact, _ events: PathEvents, _ change: inout Change) {
         if fact.change == .renamed, let oldPath = fact.oldPath {
+            retaken[oldPath] = nil
             return addRename(event, fact, from: oldPath, events, &change)
         }
+        if fact.change == .deleted { retaken[fact.path] = nil }
         guard let slot = slot(at: fact.path), let (older, waiting) = take(slot) else {
             if left[fact.path] == nil { return append(event) }
             // That what stood at the path before is gone, the rename that has left it tells.
@@ -226,6 +237,9 @@ package struct EntryList: Sendable {
         {
             result = waiting.after(before)
             (id, time, count) = (max(id, newer.id), max(time, newer.time), count + newer.count)
+        } else if let fact = result, fact.change == .deleted, retaken.removeValue(forKey: fact.path) == fact.kind {
+            // Something else of its kind stands there by now, and nobody asks for that.
+            result = nil
         }
         let told = result.flatMap { NetEffect.chosen($0, by: events) }
         if told != result { change.isChosen = true }

@@ -23,6 +23,9 @@ struct HeldEvents: HasInitialValue {
     /// Events there was no room for since it holds any.
     var refused = 0
 
+    /// A change that `Events=` does not ask for (`EntryList.note(unasked:)`).
+    mutating func note(unasked fact: PathFact) -> Bool { list.note(unasked: fact) }
+
     /// Adds what was held already: there is always room for it. `keepsElapses`: those of a timer do not fold. Returns
     /// the deliveries that came to nothing.
     mutating func restore(_ event: Event, merge: CustomTrigger.Merge?, keepsElapses: Bool) -> Int {

@@ -17,6 +17,10 @@ extension Engine {
             // It may have waited for the store to tell.
             if operations.count > 0 { endOnce(handler) }
         }
+        for (name, result) in state.verdicts {
+            guard let handler = handlers.index(of: name) else { continue }
+            handlers[handler].lastVerdict = handlers[handler].lastVerdict ?? result
+        }
         for (name, suspensions) in state.suspensions.sorted(by: { $0.key < $1.key }) { restore(suspensions, of: name) }
         restore(state.timers)
         restore(booted: state.booted)
@@ -28,6 +32,12 @@ extension Engine {
         tellTallies(state)
         stopRestoredDelays()
         catchUp(state)
+    }
+
+    /// How the last operation of a handler ended, under an earlier watchd, where none has ended since.
+    package mutating func restoreLast(of name: String, _ result: Result, ended: Int64) {
+        guard let handler = handlers.index(of: name), handlers[handler].lastEnded == nil else { return }
+        (handlers[handler].lastResult, handlers[handler].lastEnded) = (result, ended)
     }
 
     /// `OnBootSec=` of a timer has elapsed in this boot, as far as is known.
@@ -233,14 +243,19 @@ extension Engine {
             if definition.value.needsProcess { scheduler.takeSlot(realtime: now.realtime) }
             let ran = UInt64(max(0, now.realtime - stored.started))
             let timeout = definition.value.timeout.microseconds
-            setDeadline(ref, part: stored.part, after: timeout > ran ? timeout - ran : 0)
-            expectEnd(ref, definition.value, ran: Int64(clamping: ran))
+            let patience = definition.value.placement == nil ? 0 : Self.adoptionPatience
+            setDeadline(ref, part: stored.part, after: max(timeout > ran ? timeout - ran : 0, UInt64(patience)))
+            expectEnd(ref, definition.value, ran: Int64(clamping: ran), patience: patience)
             let id = RunID(operation: ref.id, attempt: Int(operations[ref].progress.attempt), part: stored.part)
             var request = AdoptRequest(run: id, definition: definition, pid: stored.pid, started: stored.started)
             request.born = holder(ref)?.started
             actions.append(.adopt(request))
         }
     }
+
+    /// Microseconds for which the manager may tell how a unit has ended, before `TimeoutSec=` and `SlowSec=` of its run
+    /// count: it may have ended long since.
+    private static let adoptionPatience: Int64 = 10_000_000
 
     // MARK: Going on
 

@@ -82,7 +82,7 @@ extension Engine {
         let handler = operation.handler
         handlers[handler].operations -= 1
         sources[operation.source].operations -= 1
-        if result != .annulled, result != .superseded {
+        if result.isOutcome {
             handlers[handler].lastResult = result
             handlers[handler].lastEnded = now.realtime
         }

@@ -16,10 +16,20 @@ extension Engine {
                 dismiss(crew)
             case (let stream?, nil): handlers[handler].crew = scheduler.addCrew(definition, stream)
             case (let stream?, let crew?):
+                let isOther = scheduler.crews[crew].definition.value != definition.value
                 scheduler.crews[crew].definition = definition
                 scheduler.crews[crew].stream = stream
                 scheduler.fitRoom(crew)
+                // What it is started with may be mended.
+                if isOther { endPauses(of: crew) }
             }
+        }
+    }
+
+    private mutating func endPauses(of crew: Int) {
+        for copy in scheduler.crews[crew].members.indices
+        where scheduler.crews[crew].members[copy].worker.isBackingOff {
+            close(Seat(crew: crew, copy: copy), .replaced)
         }
     }
 

@@ -9,6 +9,14 @@ struct LevelView: Equatable, Sendable {
         var name: [UInt8]?
     }
 
+    /// The number of a folder: another one may stand in its place, by a mount, a rename or a link that was switched.
+    struct Folder: Equatable, Sendable {
+        private let device: UInt64
+        private let inode: UInt64
+
+        init(_ status: FileStatus) { (device, inode) = (status.device, status.inode) }
+    }
+
     /// The properties that tell whether a file is still the same.
     struct Stamp: Hashable, Sendable {
         private let device: UInt64
@@ -27,6 +35,8 @@ struct LevelView: Equatable, Sendable {
     private(set) var matches: [[UInt8]] = []
     private(set) var stamps: [[UInt8]: Stamp] = [:]
     private(set) var places: Set<Place> = []
+    /// The folders of the places that there are.
+    private(set) var folders: [[UInt8]: Folder] = [:]
     /// Why the kernel does not tell of every change there: a sentence.
     private(set) var silence: String?
 
@@ -48,7 +58,9 @@ struct LevelView: Equatable, Sendable {
                 try walk(Self.components(path)) { (view, path) throws(SystemError) in try view.addFolder(path) }
             }
         }
-        let names = Set(places.map(\.folder)).compactMap { (try? FileSystemType(of: $0))?.silentName }
+        let paths = Set(places.map(\.folder))
+        for path in paths { folders[path] = (try? Linux.stat(path)).map(Folder.init) }
+        let names = paths.compactMap { (try? FileSystemType(of: $0))?.silentName }
         silence = names.min().map { "on \($0) the kernel does not tell of every change" }
     }
 

@@ -15,7 +15,7 @@ final class LevelWatch: FolderObserver {
     private let environment: SourceEnvironment
     /// Which lets go of it when it is closed.
     private let owner: PathSource
-    private var watches: [LevelView.Place: Int32] = [:]
+    private var watches: [LevelView.Place: Watch] = [:]
     private var state = State.idle
     /// The state that it was told of last, or that the last run left.
     private var seen: LevelView?
@@ -36,6 +36,12 @@ final class LevelWatch: FolderObserver {
     private var isClosed = false
     /// Where it stands, when it is not just armed.
     private(set) var condition: SourceCondition?
+
+    private struct Watch {
+        let number: Int32
+        /// As it was seen before it was watched.
+        let folder: LevelView.Folder?
+    }
 
     private enum State {
         /// It does not hold.
@@ -65,7 +71,7 @@ final class LevelWatch: FolderObserver {
             longest: Int(clamping: min(levels.longestPause.microseconds, UInt64(Int.max / 4))))
     }
 
-    var watchNumbers: Set<Int32> { Set(watches.values) }
+    var watchNumbers: Set<Int32> { Set(watches.values.map(\.number)) }
 
     func close() {
         isClosed = true
@@ -114,7 +120,9 @@ final class LevelWatch: FolderObserver {
     /// False: something was newly watched, and may have changed before.
     private func watch(_ view: LevelView) -> Bool {
         let places = polling.isAlways ? [] : view.places
-        for place in Set(watches.keys).subtracting(places) { unwatch(place) }
+        for (place, watch) in watches where !places.contains(place) || watch.folder != view.folders[place.folder] {
+            unwatch(place)
+        }
         var isNew = false
         var limit = polling.isAlways ? nil : view.silence
         isBlind = false
@@ -125,7 +133,8 @@ final class LevelWatch: FolderObserver {
                     .selfMoved,
                     .unmounted,
                 ]
-                watches[place] = try environment.inotify.watch(place.folder, mask, name: place.name, for: self)
+                let number = try environment.inotify.watch(place.folder, mask, name: place.name, for: self)
+                watches[place] = Watch(number: number, folder: view.folders[place.folder])
                 isNew = true
             } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
                 // A path that is missing here is noticed in the folder above.
@@ -146,8 +155,8 @@ final class LevelWatch: FolderObserver {
     }
 
     private func unwatch(_ place: LevelView.Place) {
-        guard let number = watches.removeValue(forKey: place) else { return }
-        environment.inotify.unwatch(number, name: place.name, for: self)
+        guard let watch = watches.removeValue(forKey: place) else { return }
+        environment.inotify.unwatch(watch.number, name: place.name, for: self)
     }
 
     // MARK: Deciding

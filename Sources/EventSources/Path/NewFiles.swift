@@ -55,9 +55,11 @@ final class NewFiles {
 
     var watches: [Int32] { names.values.compactMap { $0.watch?.watch } }
 
+    /// One that waits already has been found again.
     func add(_ name: [UInt8]) {
+        let seen = names[name]?.seen
         remove(name)
-        names[name] = Waiting()
+        names[name] = Waiting(seen: seen)
         guard !isPlanned else { return }
         isPlanned = true
         // Most files are written in one go: their close has been read with their creation, and no timer is needed.

@@ -33,12 +33,13 @@ struct SnapshotOfMounts: Sendable {
         mayBeOther = false
     }
 
-    /// Another file system has come. Returns what was known of it.
+    /// Another file system has come. Returns what was known of it. A folder that is empty, as a disk is to be mounted
+    /// there, is not kept: the one that has come takes its place, also in the store.
     mutating func change(to look: PathLook, from snapshot: FolderSnapshot) -> FolderSnapshot {
         let known = former(at: look)
         if let aside {
             if aside.root.isSameAfterMount(as: look.identity) { self.aside = nil }
-        } else if let root {
+        } else if let root, !snapshot.entries.isEmpty {
             aside = (root, snapshot)
         }
         return known
@@ -61,7 +62,9 @@ extension PathRoot {
     func changeFileSystem(_ look: PathLook) {
         newFiles.removeAll()
         (gone, awaited, exchanged) = ([], [], [])
+        let isFirst = isRecording && snapshot.entries.isEmpty
         snapshot = mounts.change(to: look, from: snapshot)
+        if isFirst { storeAll([]) }
     }
 
     // MARK: A file that is mounted by itself

@@ -4,6 +4,7 @@ import LinuxSystem
 extension PathSource {
     /// Something else may stand at these places, and below: it is compared.
     func mountsChanged(_ places: [[UInt8]]) {
+        levels?.look()
         if followsLinks { for case let root as TreeRoot in roots { root.linksMounted(places) } }
         var indirect: [[UInt8]] = []
         for root in roots {

@@ -11,7 +11,7 @@ package final class PathSource: EventSource {
     private(set) var roots: [any WatchedPath] = []
     /// Those of `roots` that have ignore files.
     private var ignoring: [[UInt8]: TreeRoot] = [:]
-    private var levels: LevelWatch?
+    private(set) var levels: LevelWatch?
     /// The places of its paths in their list, where one lies below another.
     private var ranks: [[UInt8]: Int] = [:]
     private var retry = Retry()

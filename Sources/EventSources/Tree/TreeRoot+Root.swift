@@ -107,12 +107,23 @@ extension TreeRoot {
         guard let standing else { return }
         // A file is compared: it is read by this name.
         let isCovered = isUnmounted && status.kind == .folder && !standing.isSameAfterMount(as: now)
-        if standing.device != now.device || isCovered { setAside() }
+        if standing.device != now.device || isCovered {
+            if isRecording, aside == nil, isEmpty { storeOther() } else { setAside() }
+        }
         // The former root is back.
         guard tree.root == nil, let known = aside, known.root.isSameAfterMount(as: now) else { return }
         replaceTree(with: known.tree)
         (aside, isTreeRecorded) = (nil, known.isRecorded)
         if let root = tree.root { enqueue(root, [.isDeep, .isCompared]) }
+    }
+
+    private var isEmpty: Bool { departed.isEmpty && tree.root.map { tree.below($0).isEmpty } ?? true }
+
+    /// A folder that is empty, as a disk is to be mounted there, is not kept: the one that has come takes its place in
+    /// the store.
+    private func storeOther() {
+        replaceTree(with: FileTree())
+        storeAll()
     }
 
     /// The one that is recorded is kept, whatever comes in its place.

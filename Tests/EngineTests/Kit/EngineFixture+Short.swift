@@ -46,11 +46,11 @@ extension EngineFixture {
 
     func path(
         _ source: String, _ change: PathChange, _ path: String, from oldPath: String? = nil, replaced: Bool = false,
-        isNew: Bool = false, root: String = "/w"
+        isNew: Bool = false, isFolder: Bool = false, root: String = "/w"
     ) {
         let fact = PathFact(
             change, path: Array(path.utf8), oldPath: oldPath.map { Array($0.utf8) }, root: Array(root.utf8),
-            hasReplaced: replaced, isNew: isNew)
+            hasReplaced: replaced, isNew: isNew, isFolder: isFolder)
         send(.event(SourceID(.path, source), .path(fact)))
     }
 

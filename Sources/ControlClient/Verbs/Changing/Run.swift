@@ -5,7 +5,7 @@ extension Verb {
     static let run = Verb(
         name: "run", operands: "NAME [PATH…] | COMMAND…", operandCount: 1...Int.max,
         brief:
-            "[--wait|--output|--changed|--at TIME] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
+            "[--wait|--changed|--at TIME] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
         options: [.wait, .data, .line, .changed] + submissionOptions,
         beginsCommand: { words, options in options[.queue] != nil && words.count > 1 },
         hasOwnTimeout: { $0[.queue] != nil }, firstPath: 1, names: .runnable, changes: true,

@@ -11,6 +11,7 @@ import WatchFile
 extension Runtime {
     /// Reads the failures of earlier watchds, and what ended last, once at the start.
     func readFailures() {
+        let names = engine.handlerNames.prefix(Self.lastEndsRead)
         persistence?.read(
             { reader throws(StoreError) in
                 var (query, last) = (HistoryQuery(), HistoryQuery())
@@ -19,12 +20,23 @@ extension Runtime {
                 let commands = try reader.failed(handler: CommandFact.handlerName, limit: OpenFailures.limit)
                 let failures = (try reader.page(query) + commands).map { EndedOperation($0) }
                 let ended = try reader.page(last).map { EndedOperation($0) }
-                return (failures: failures, last: ended, retries: try reader.unfinishedRetries())
+                var own = HistoryQuery()
+                (own.results, own.limit) = (EngineResult.allCases.filter(\.isOutcome).map(\.rawValue), 1)
+                var ends: [HistoryRow] = []
+                for name in names {
+                    own.handler = name
+                    ends += try reader.page(own)
+                }
+                return (failures: failures, last: ended, ends: ends, retries: try reader.unfinishedRetries())
             },
             then: { [unowned self] result in
                 // A store that fails is told of elsewhere.
                 guard let read = try? result.get() else { return refreshStatus() }
                 recent.earlier = read.last
+                for row in read.ends {
+                    guard let result = EngineResult(rawValue: row.result) else { continue }
+                    askEngine { $0.restoreLast(of: row.handler, result, ended: row.ended) }
+                }
                 for operation in read.failures where recent.settlement(of: operation.id) == nil {
                     failures.add(operation)
                 }
@@ -32,6 +44,9 @@ extension Runtime {
                 refreshStatus()
             })
     }
+
+    /// Handlers whose last end is read, at most.
+    private static let lastEndsRead = 1000
 
     /// Reads how long the runs of earlier watchds took, once at the start.
     func readDurations() {
