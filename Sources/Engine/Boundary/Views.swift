@@ -521,7 +521,7 @@ extension Engine {
     /// Stored operations whose handler or queue does not exist.
     package var orphanCount: Int { journal.orphans.count }
 
-    /// Those, and the operations that the stop leaves for the next start, oldest first.
+    /// Stored operations in no table: those orphans, and what the stop leaves to the next start; oldest first.
     package var unplacedViews: [OperationView] { journal.unplaced.map { view($0) } }
 
     /// How many of them wait for each handler or queue, by its full name, and since when the oldest does.

@@ -20,7 +20,7 @@ extension Engine {
                 scheduler.crews[crew].definition = definition
                 scheduler.crews[crew].stream = stream
                 scheduler.fitRoom(crew)
-                // What it is started with may be mended.
+                // The changed definition may be what mends it.
                 if isOther { endPauses(of: crew) }
             }
         }
