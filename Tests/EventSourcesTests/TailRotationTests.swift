@@ -274,6 +274,17 @@ import WatchFile
         #expect(told == [isRead ? "between" : "line"])
     }
 
+    /// A touch makes it look like a later one.
+    @Test func whatWasReadTouchedAndCompressedIsNotLost() throws {
+        let told = try told(1) { folder in
+            try shift(folder)
+            #expect(try Program.run(["/bin/touch", folder["log.1"]]).code == 0)
+            #expect(try Program.run(["/bin/gzip", folder["log.1"]]).code == 0)
+            try folder.write("log", "line\n")
+        }
+        #expect(told == ["line"])
+    }
+
     @Test func anotherFileWithTheSameInodeAndBeginningIsNotTakenForIt() throws {
         let header = String(repeating: "the same beginning\n", count: 20)
         try Folder.with { folder in

@@ -72,6 +72,11 @@ final class TailFile {
         let limit = max(Self.bytesPerTurn, trigger.maxLength + 1)
         let bytes = try Linux.read(number, atMost: limit, from: position.offset)
         if bytes.isEmpty { return .nothing }
+        let end = position.offset + Int64(bytes.count)
+        // Something was written between the look and the read, and is read: its time is that of the last write.
+        if end > status.size, !isRotated, let later = try? Linux.fstat(number), later.size == end {
+            position.modified = max(0, later.modified)
+        }
         defer { remark(number, upTo: position.offset) }
         if trigger.framing == .chunk {
             let chunk = Array(bytes.prefix(trigger.maxLength))

@@ -74,7 +74,8 @@ struct TailRotation: Sendable {
                 next = (old.path, position.moved(to: old.status, born: old.born))
                 return
             }
-            noteRest(position, all, isThere: current.map(position.isOf) ?? false)
+            let whole = noteRest(position, all, isThere: current.map(position.isOf) ?? false)
+            candidates.removeAll { $0.path == whole }
         }
         findNext(old, position, candidates)
     }
@@ -132,21 +133,25 @@ struct TailRotation: Sendable {
     }
 
     /// Something that was compressed may tell that all of it had been read.
-    private mutating func noteRest(_ position: TailPosition, _ candidates: [Candidate], isThere: Bool) {
+    ///
+    /// - Returns: the path of that, whose time may be later than the last look: a touch writes nothing.
+    private mutating func noteRest(_ position: TailPosition, _ candidates: [Candidate], isThere: Bool) -> [UInt8]? {
         // Nothing had been read of it, so that it stands there or among the others, from its start.
         if position.offset == 0,
             isThere
                 || candidates.contains(where: { position.isOf($0.status) || $0.status.modified > position.modified })
         {
-            return
+            return nil
         }
-        isRestUnknown = !candidates.contains { candidate in
+        let whole = candidates.filter { candidate in
             guard candidate.isCompressed else { return false }
             if let size = Self.uncompressedSize(candidate.path) {
                 return size == UInt32(truncatingIfNeeded: position.offset)
             }
             return candidate.status.modified == position.modified && position.offset > 0
         }
+        isRestUnknown = whole.isEmpty
+        return (whole.last { $0.status.modified <= position.modified } ?? whole.first)?.path
     }
 
     /// Whether it is that file, compressed since: that keeps the time of the last write.
