@@ -204,7 +204,8 @@ extension Manager {
           operation: ?OperationSummary,
           # Whose output it is. Missing where the operation has had no such attempt.
           attempt: ?int,
-          # process/web, or handler/index of one with workers.
+          # process/web, or handler/index of one with workers: with an operation, a line for them, which has no
+          # output of its own.
           source: ?string,
           # The copy of the process, or the worker, that wrote it. Missing where there is no such copy.
           process: ?SupervisedProcess,

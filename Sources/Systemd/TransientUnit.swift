@@ -26,6 +26,8 @@ extension UnitClient {
         /// `si_code` of `waitid(2)`; 0: it has not ended.
         case exitCode = "ExecMainCode"
         case exitStatus = "ExecMainStatus"
+        /// By the wall clock; 0: it has not ended.
+        case exitTime = "ExecMainExitTimestamp"
         case processorTime = "CPUUsageNSec"
         case peakMemory = "MemoryPeak"
         case bytesRead = "IOReadBytes"

@@ -124,7 +124,7 @@ import Varlink
             folder=${0%/*}
             setsid -f sh -c "$folder/call wait line; echo \\$? >$folder/ended.new; mv $folder/ended.new $folder/ended" \\
                 >"$folder/said" 2>&1
-            until [ -e "$folder/ended" ]; do sleep 0.02; done
+            until [ -e "$folder/ended" ]; do sleep 0.1; done
 
             """
         try withWatchd { watchd in
@@ -214,15 +214,15 @@ import Varlink
                 if ! kill -0 $! 2>/dev/null; then "$folder/call" wait other-line & fi
             done
             kill $!
-            until [ -e "$folder/ended" ]; do sleep 0.02; done
+            until [ -e "$folder/ended" ]; do sleep 0.1; done
 
             """
         let second = """
             #!/bin/sh
             folder=${0%/*}
-            until "$folder/call" wait line --timeout 1ms 2>&1 | grep -q refused; do sleep 0.02; done
+            until "$folder/call" wait line --timeout 1ms 2>&1 | grep -q refused; do sleep 0.1; done
             : >"$folder/refused"
-            until "$folder/call" wait line --timeout 1ms 2>&1 | grep -q 'timed out'; do sleep 0.02; done
+            until "$folder/call" wait line --timeout 1ms 2>&1 | grep -q 'timed out'; do sleep 0.1; done
             : >"$folder/ended"
 
             """

@@ -236,7 +236,7 @@ import Varlink
             Queue=kept
             Key=none
             Coalesce=no
-            Exec=/bin/sh -c 'echo $WATCHD_DATA >>@/begun; [ $WATCHD_DATA = 1 ] && exit 3; until [ -e @/go ]; do sleep 0.02; done'
+            Exec=/bin/sh -c 'echo $WATCHD_DATA >>@/begun; [ $WATCHD_DATA = 1 ] && exit 3; until [ -e @/go ]; do sleep 0.1; done'
             [Group all]
             Members=part
             Queue=kept

@@ -10,7 +10,7 @@ import Varlink
     /// A handler that runs until `go` is there, or for ever, whatever signal comes.
     private static let stubborn = """
         [Custom poke]
-        Exec=/bin/sh -c 'trap "" TERM; echo begun >>@/notes; while [ ! -e @/go ]; do sleep 0.02; done; echo ended >>@/notes'
+        Exec=/bin/sh -c 'trap "" TERM; echo begun >>@/notes; while [ ! -e @/go ]; do sleep 0.1; done; echo ended >>@/notes'
         TimeoutStopSec=200ms
         Queue=main
         Coalesce=no

@@ -50,7 +50,7 @@ import Testing
             try wait(for: "the file on it, not \(told(watchd))") { told(watchd).contains("written in/n") }
             try inside("echo > \(folder)/in/m")
             try wait(for: "it to be watched") { told(watchd).contains("written in/m") }
-            try inside("until umount \(folder)/in; do sleep 0.02; done; echo > \(folder)/in/f")
+            try inside("until umount \(folder)/in; do sleep 0.1; done; echo > \(folder)/in/f")
             try wait(for: "what stood there before, not \(told(watchd))") { told(watchd).contains("written in/f") }
             try inside("echo > \(folder)/in/g")
             try wait(for: "it to be watched again") { told(watchd).contains("written in/g") }
@@ -70,7 +70,7 @@ import Testing
                 ("echo > new", "written e/new"), ("echo again > new", "written e/new"), ("rm two", "deleted e/two"),
             ]
             for (command, fact) in changes {
-                try inside("until umount \(folder)/empty; do sleep 0.02; done; echo > \(folder)/empty/x")
+                try inside("until umount \(folder)/empty; do sleep 0.1; done; echo > \(folder)/empty/x")
                 try wait(for: "the folder below, not \(told())") { told().last == "written e/x" }
                 try inside("rm \(folder)/empty/x")
                 try wait(for: "it to be empty, not \(told())") { told().last == "deleted e/x" }
@@ -83,7 +83,7 @@ import Testing
 
     @Test(.enabled(if: canMount, "nothing can be mounted here"))
     func aConditionIsWatchedOnWhatIsMounted() throws {
-        let text = "[Path p]\nDirectoryNotEmpty=@/in\nExec=/bin/sh -c 'ls @/in >> @/told; rm @/in/*'\n"
+        let text = "[Path p]\nDirectoryNotEmpty=@/in\nExec=/bin/sh -c 'n=$(ls @/in); rm @/in/$n; echo $n >> @/told'\n"
         try Watchd.run(text, launcher: Self.launcher, prepare: { try $0.makeFolder("in") }) { watchd in
             let place = watchd.folder["in"]
             try wait(for: "it to be armed") { try watchd.source("p").state == .armed }
@@ -92,7 +92,7 @@ import Testing
                 let words = ["nsenter", "--mount", "--target", "\(watchd.processID)", "sh", "-ec"]
                 #expect(try Program.run(words + [commands]).code == 0)
                 try wait(for: "the file on it") { watchd.folder.lines("told").last == "\(round)" }
-                let back = "until umount \(place); do sleep 0.02; done; echo > \(place)/back\(round)"
+                let back = "until umount \(place); do sleep 0.1; done; echo > \(place)/back\(round)"
                 #expect(try Program.run(words + [back]).code == 0)
                 try wait(for: "the file below it") { watchd.folder.lines("told").last == "back\(round)" }
             }
@@ -127,7 +127,7 @@ import Testing
             let names = (1...20).flatMap { more.isEmpty ? ["x\($0)"] : ["x\($0)", "\($0)/x"] }
             let files = Set(names.map { "written in/\($0)" })
             try wait(for: "all, not \(told(watchd))") { files.isSubset(of: told(watchd)) }
-            try inside("until umount \(folder)/in; do sleep 0.02; done; echo > \(folder)/in/f")
+            try inside("until umount \(folder)/in; do sleep 0.1; done; echo > \(folder)/in/f")
             try wait(for: "what stood there before, not \(told(watchd))") { told(watchd).contains("written in/f") }
             try inside("echo > \(folder)/in/g")
             try wait(for: "it to be watched again") { told(watchd).contains("written in/g") }
@@ -143,7 +143,7 @@ import Testing
             try wait(for: "the root to be missing") { try watchd.source("p").state == .waiting }
             try inside("mkdir \(folder)/d; echo > \(folder)/d/n")
             try wait(for: "what stands there instead, not \(told(watchd))") { told(watchd) == ["written in/d/n"] }
-            try inside("until umount \(folder); do sleep 0.02; done; echo > \(folder)/d/b")
+            try inside("until umount \(folder); do sleep 0.1; done; echo > \(folder)/d/b")
             try wait(for: "what is written afterwards, not \(told(watchd))") { told(watchd).last == "written in/d/b" }
             #expect(told(watchd) == ["written in/d/n", "written in/d/b"])
         }
@@ -157,7 +157,7 @@ import Testing
             try wait(for: "the file to be missing") { try watchd.source("p").state == .waiting }
             try inside("mkdir \(folder)/d; echo > \(folder)/d/a")
             try wait(for: "what stands there instead, not \(told(watchd))") { told(watchd) == ["written in/d/a"] }
-            try inside("until umount \(folder); do sleep 0.02; done; echo > \(folder)/d/a; rm \(folder)/d/a")
+            try inside("until umount \(folder); do sleep 0.1; done; echo > \(folder)/d/a; rm \(folder)/d/a")
             try wait(for: "the end of the former file, not \(told(watchd))") { told(watchd).last == "deleted in/d/a" }
             #expect(!told(watchd).dropLast().contains { $0.hasPrefix("deleted") }, "\(told(watchd))")
         }
@@ -175,7 +175,7 @@ import Testing
             try inside("mount -t tmpfs none \(disk); mkdir \(disk)/d; echo > \(disk)/d/f; \(mount)")
             try wait(for: "the file, not \(told(watchd))") { told(watchd).last == "written in/d/f" }
             for round in 1...2 {
-                try inside("until umount \(folder); do sleep 0.02; done")
+                try inside("until umount \(folder); do sleep 0.1; done")
                 try wait(for: "the root to be missing") { try watchd.source("p").state == .waiting }
                 try inside("\(mount); echo > \(disk)/d/\(round)")
                 try wait(for: "what was written meanwhile, not \(told(watchd))") {
@@ -193,7 +193,7 @@ import Testing
             let folder = "\(watchd.folder.path)/in"
             try inside("mount -t tmpfs none \(folder); echo > \(folder)/first")
             try wait(for: "the first, not \(told(watchd))") { told(watchd).contains("written in/first") }
-            try inside("until umount \(folder); do sleep 0.02; done; echo > \(folder)/f")
+            try inside("until umount \(folder); do sleep 0.1; done; echo > \(folder)/f")
             try wait(for: "what is below, not \(told(watchd))") { told(watchd).contains("written in/f") }
             try inside("mount -t tmpfs none \(folder); echo > \(folder)/second")
             try wait(for: "the second, not \(told(watchd))") { told(watchd).contains("written in/second") }
@@ -213,7 +213,7 @@ import Testing
             }
             try inside("echo > \(folder)/in/d/m")
             try wait(for: "it to be watched") { told(watchd).contains("written in/d/m") }
-            try inside("until umount \(folder)/in/d; do sleep 0.02; done")
+            try inside("until umount \(folder)/in/d; do sleep 0.1; done")
             try wait(for: "what stood there before, not \(told(watchd))") {
                 Set(["written in/d/a", "deleted in/d/n", "deleted in/d/m"]).isSubset(of: told(watchd))
             }
@@ -295,7 +295,7 @@ import Testing
             try wait(until: 2, "what is written by this name")
             try inside("echo more >> \(folder)/other/n")
             try wait(until: 3, "what is written by its own name")
-            try inside("until umount \(folder)/in/f; do sleep 0.02; done")
+            try inside("until umount \(folder)/in/f; do sleep 0.1; done")
             try wait(until: 4, "the former file")
             try inside("echo > \(folder)/other/n; echo > \(folder)/in/f")
             try wait(until: 5, "the former file alone")

@@ -31,7 +31,7 @@ import Testing
     @Test func outputIsReadWhileItIsWritten() throws {
         let text = """
             [Custom job]
-            Exec=/bin/sh -c 'echo one; until [ -e @/go ]; do sleep 0.02; done; echo two; exit 7'
+            Exec=/bin/sh -c 'echo one; until [ -e @/go ]; do sleep 0.1; done; echo two; exit 7'
             [Custom again]
             Exec=/bin/sh -c 'echo "try $WATCHD_ATTEMPT"; exit 1'
             Retry=1

@@ -123,7 +123,7 @@ import Varlink
                 try Program.run(
                     [try Products.path("watchctl"), "--socket", watchd.socket, "run", "--queue", "con"] + words)
             }
-            let gate = "until [ -e \(watchd.folder["go"]) ]; do sleep 0.02; done; exit 3"
+            let gate = "until [ -e \(watchd.folder["go"]) ]; do sleep 0.1; done; exit 3"
             #expect(try submit("--", "sh", "-c", gate).text == "1\n")
             #expect(try submit("--after", "1", "--requires", "--", "true").text == "2\n")
             #expect(try submit("--after", "1", "--", "true").text == "3\n")

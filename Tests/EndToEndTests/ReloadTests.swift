@@ -9,7 +9,7 @@ import Varlink
 @Suite("Reload, end to end", .ownThread) struct ReloadTests {
     private static let job = """
         [Custom stays]
-        Exec=/bin/sh -c 'echo begun >>@/notes; while [ ! -e @/go ]; do sleep 0.02; done; echo ended >>@/notes'
+        Exec=/bin/sh -c 'echo begun >>@/notes; while [ ! -e @/go ]; do sleep 0.1; done; echo ended >>@/notes'
         Queue=q
         Coalesce=no
         [Queue q]
@@ -204,8 +204,9 @@ import Varlink
         try Watchd.run(text, prepare: { try $0.makeFolder("in") }) { watchd in
             let null = try Linux.open("/dev/null", .readingAndWriting).release()
             defer { FileDescriptor(owning: null).close() }
+            let script = "n=0; until [ -e stop ] || [ $n -eq 5000 ]; do n=$((n+1)); : >in/$n; echo $n >count; done"
             let writer = try Program(
-                ["sh", "-c", "n=0; until [ -e stop ]; do n=$((n+1)); : >in/$n; echo $n >count; done"].map(\.pathBytes),
+                ["sh", "-c", script].map(\.pathBytes),
                 environment: Program.environment, folder: watchd.folder.path, descriptors: [null, null, null])
             for round in 0..<50 {
                 let changed = text.replacing("Events=written", with: "Events=\(others[round % others.count])")

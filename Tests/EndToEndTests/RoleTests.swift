@@ -84,7 +84,7 @@ struct RoleTests {
             }
             let file = watchd.folder["followed"]
             let follow = """
-                "$@" >'\(file)' & until grep -q '"kind":"path"' '\(file)'; do sleep 0.05; done; kill $!; cat '\(file)'
+                "$@" >'\(file)' & until grep -q '"kind":"path"' '\(file)'; do sleep 0.1; done; kill $!; cat '\(file)'
                 """
             let followed = try Program.run(
                 [

@@ -39,7 +39,7 @@ import Testing
                 #!/bin/sh
                 folder=${0%/*}
                 echo $$ >>"$folder/pids"
-                until [ "$(wc -l <"$folder/pids")" -ge 2 ]; do sleep 0.02; done
+                until [ "$(wc -l <"$folder/pids")" -ge 2 ]; do sleep 0.1; done
                 "$folder/call" run first --wait >"$folder/said.$$" 2>&1
                 echo "$?" >>"$folder/ended"
                 cat "$folder/said.$$" >>"$folder/said"

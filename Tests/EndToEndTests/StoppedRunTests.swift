@@ -62,7 +62,7 @@ import Testing
     @Test func againRunsAgain() throws {
         let text = """
             [Custom job]
-            Exec=/bin/sh -c 'echo "$WATCHD_DATA $(grep -c "redelivered.:true")" >>@/begun; until [ -e @/go ]; do sleep 0.02; done'
+            Exec=/bin/sh -c 'echo "$WATCHD_DATA $(grep -c "redelivered.:true")" >>@/begun; until [ -e @/go ]; do sleep 0.1; done'
             OnStop=again
 
             """
@@ -83,7 +83,7 @@ import Testing
     @Test func leaveGoesOnBesideAStopAndIsAdopted() throws {
         let text = """
             [Custom job]
-            Exec=/bin/sh -c 'echo $$ >>@/begun; until [ -e @/go ]; do sleep 0.02; done; echo over >>@/over'
+            Exec=/bin/sh -c 'echo $$ >>@/begun; until [ -e @/go ]; do sleep 0.1; done; echo over >>@/over'
             StandardOutput=append:@/out
             StandardError=append:@/out
             OnStop=leave

@@ -292,7 +292,7 @@ import Varlink
     @Test func itWaitsForOthersAndForItsTime() throws {
         try Watchd.run(Self.queues) { watchd in
             let first = try submit(
-                watchd, "con", "--", "sh", "-c", "until [ -e \(watchd.folder["go"]) ]; do sleep 0.02; done")
+                watchd, "con", "--", "sh", "-c", "until [ -e \(watchd.folder["go"]) ]; do sleep 0.1; done")
             let second = try submit(watchd, "con", "--after", "\(first)", "--", "true")
             let timed = try submit(watchd, "con", "--in", "1h", "--", "true")
             let line = try control(watchd, ["timers"]).text.split(separator: "\n").last ?? ""
@@ -316,7 +316,7 @@ import Varlink
                     try Products.path("watchctl"), "--socket", watchd.socket, "run", "--queue", "ser", "--wait", "--",
                     "sh",
                     "-c",
-                    "until [ -e \(watchd.folder["go"]) ]; do sleep 0.02; done; echo over >\(watchd.folder["over"])",
+                    "until [ -e \(watchd.folder["go"]) ]; do sleep 0.1; done; echo over >\(watchd.folder["over"])",
                 ].map { Array($0.utf8) }, environment: Program.environment, descriptors: [0, 1, 2])
             try wait(for: "the command to run") { try watchd.status().totals.running == 1 }
             program.send(SIGKILL)
@@ -389,7 +389,7 @@ import Varlink
     @Test func whatRunsWhileWatchdIsKilledIsAdopted() throws {
         try Lives.run(Self.queues) { lives in
             let folder = lives.folder
-            let script = "echo on >\(folder["on"]); until [ -e \(folder["go"]) ]; do sleep 0.02; done; exit 5"
+            let script = "echo on >\(folder["on"]); until [ -e \(folder["go"]) ]; do sleep 0.1; done; exit 5"
             let id = try submit(lives.watchd, "con", "--in", "1ms", "--", "sh", "-c", script)
             try wait(for: "it to run") { folder.exists("on") }
             lives.kill()

@@ -19,7 +19,7 @@ import Testing
                 *'"line":"die"'*) [ -e "$here/died" ] || { : >"$here/died"; exit 3; } ;;
                 *'"line":"nonsense"'*) [ -e "$here/spoke" ] || { : >"$here/spoke"; echo what >&3; sleep 100; } ;;
             esac
-            while [ -e "$here/gate" ]; do sleep 0.05; done
+            while [ -e "$here/gate" ]; do sleep 0.1; done
             echo "worker saw $id"
             [ -z "$WATCHD_ACK_FD" ] || echo "{\"id\":$id,\"result\":\"ok\"}" >&"$WATCHD_ACK_FD"
         done

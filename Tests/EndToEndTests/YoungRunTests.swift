@@ -15,14 +15,14 @@ import Testing
         Key=%{data}
         Coalesce=no
         OnFailure=tell
-        Exec=/bin/sh -c 'echo $$ >>@/begun; until [ -e @/go.$WATCHD_DATA ]; do sleep 0.02; done; exit 1'
+        Exec=/bin/sh -c 'echo $$ >>@/begun; until [ -e @/go.$WATCHD_DATA ]; do sleep 0.1; done; exit 1'
         [Handler tell]
         Exec=/bin/sh -c 'echo "told $WATCHD_DATA" >>@/out'
         [Descriptor line]
         ListenFIFO=@/fifo
         Retry=1
         RetrySec=1ms
-        Exec=/bin/sh -c 'echo "try $WATCHD_ATTEMPT of $WATCHD_LINE" >>@/out; until [ -e @/go ]; do sleep 0.02; done; exit 6'
+        Exec=/bin/sh -c 'echo "try $WATCHD_ATTEMPT of $WATCHD_LINE" >>@/out; until [ -e @/go ]; do sleep 0.1; done; exit 6'
 
         """
 
@@ -31,7 +31,7 @@ import Testing
             let folder = lives.folder
             try lives.watchd.emit("job", data: 6)
             try folder.append("fifo", "text\n")
-            let command = "echo by hand >>\(folder["out"]); until [ -e \(folder["go"]) ]; do sleep 0.02; done; exit 3"
+            let command = "echo by hand >>\(folder["out"]); until [ -e \(folder["go"]) ]; do sleep 0.1; done; exit 3"
             let words = ["--queue", "wide", "--retry", "1", "--", "sh", "-c", command]
             #expect(try lives.watchd.control(["run"] + words).code == 0)
             try lives.watchd.emit("job", data: 7)

@@ -48,7 +48,7 @@ import struct WatchFile.Command
         try Folder.with { folder in
             let script = """
                 trap 'echo cleaned >>\(folder["clean"])' EXIT; echo hi; exec 1>&-
-                until [ -e \(folder["go"]) ]; do sleep 0.01; done; echo over >>\(folder["clean"]); exit 3
+                until [ -e \(folder["go"]) ]; do sleep 0.1; done; echo over >>\(folder["clean"]); exit 3
                 """
             try with(script) { rim, _, _ in
                 try wait(for: "its line") { rim.texts == ["hi"] }
@@ -76,7 +76,7 @@ import struct WatchFile.Command
             // It says more than a pipe takes.
             let script = """
                 trap 'head -c 200000 /dev/zero; echo cleaned >\(folder["clean"]); exit' TERM
-                echo up; while :; do sleep 0.01; done
+                echo up; while :; do sleep 0.1; done
                 """
             try with(script) { rim, set, definition in
                 try wait(for: "its line") { rim.texts == ["up"] }
@@ -100,7 +100,7 @@ import struct WatchFile.Command
         try Folder.with { folder in
             try folder.write(
                 "inner",
-                "trap 'sleep 0.2; echo cleaned >\(folder["clean"]); exit' TERM; echo up; while :; do sleep 0.01; done")
+                "trap 'sleep 0.2; echo cleaned >\(folder["clean"]); exit' TERM; echo up; while :; do sleep 0.1; done")
             try with("/bin/bash \(folder["inner"]) | cat; true") { rim, set, definition in
                 try wait(for: "its line") { rim.texts == ["up"] }
                 let ended = Flag()
@@ -115,7 +115,7 @@ import struct WatchFile.Command
     }
 
     @Test func whoDoesNotEndIsKilledAndToldOfWhereThatTakesTooLong() throws {
-        try with("trap '' TERM; echo up; while :; do sleep 0.01; done") { rim, set, definition in
+        try with("trap '' TERM; echo up; while :; do sleep 0.1; done") { rim, set, definition in
             try wait(for: "its line") { rim.texts == ["up"] }
             let (late, ended) = (Flag(), Flag())
             rim.core.queue.sync {
@@ -137,8 +137,8 @@ import struct WatchFile.Command
         try Folder.with { folder in
             let script = """
                 [ -e \(folder["up"]) ] && echo twice; touch \(folder["up"])
-                trap 'until [ -e \(folder["go"]) ]; do sleep 0.01; done; rm \(folder["up"]); exit' TERM
-                echo up; while :; do sleep 0.01; done
+                trap 'until [ -e \(folder["go"]) ]; do sleep 0.1; done; rm \(folder["up"]); exit' TERM
+                echo up; while :; do sleep 0.1; done
                 """
             try with(script) { rim, set, definition in
                 try wait(for: "its line") { rim.texts == ["up"] }
@@ -168,8 +168,8 @@ import struct WatchFile.Command
         try Folder.with { folder in
             let script = """
                 trap 'echo -trapped; echo cleaned; printf rest; exit' TERM
-                echo up; until [ -e \(folder["go"]) ]; do sleep 0.01; done
-                echo held; printf half; touch \(folder["said"]); while :; do sleep 0.01; done
+                echo up; until [ -e \(folder["go"]) ]; do sleep 0.1; done
+                echo held; printf half; touch \(folder["said"]); while :; do sleep 0.1; done
                 """
             try with(script, isDurable: isDurable) { rim, set, definition in
                 try wait(for: "its line") { rim.texts == ["up"] }
@@ -210,7 +210,7 @@ import struct WatchFile.Command
     }
 
     @Test func whatItSaysBeyondMeasureIsCountedAsLost() throws {
-        try with("trap 'yes | head -c 1000000; exit' TERM; echo up; while :; do sleep 0.01; done") {
+        try with("trap 'yes | head -c 1000000; exit' TERM; echo up; while :; do sleep 0.1; done") {
             rim, set, definition in
             try wait(for: "its line") { rim.texts == ["up"] }
             reopen(set, definition.id, "echo next; exec sleep 1000", isDurable: false)

@@ -163,9 +163,9 @@ import WatchFile
     @Test(arguments: [false, true]) func ofAFolderOfTheKernelEntriesComeAndGo(isRecursive: Bool) throws {
         try Folder.with { folder in
             let script = """
-                until [ -e open ]; do sleep 0.01; done; exec 7</dev/null
-                until [ -e close ]; do sleep 0.01; done; exec 7<&-
-                until [ -e end ]; do sleep 0.01; done
+                until [ -e open ]; do sleep 0.1; done; exec 7</dev/null
+                until [ -e close ]; do sleep 0.1; done; exec 7<&-
+                until [ -e end ]; do sleep 0.1; done
                 """
             let null = try Linux.open("/dev/null").release()
             defer { FileDescriptor(owning: null).close() }

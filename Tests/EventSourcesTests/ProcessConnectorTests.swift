@@ -58,7 +58,7 @@ import WatchFile
     private func loop(_ program: String, in folder: Folder) throws -> Program {
         let null = try Linux.open("/dev/null", .readingAndWriting).release()
         defer { FileDescriptor(owning: null).close() }
-        let commands = "echo >'\(folder["loops"])'; while :; do sleep 0.05; done"
+        let commands = "echo >'\(folder["loops"])'; while :; do sleep 0.1; done"
         let process = try Program(
             [program, "-c", commands].map { Array($0.utf8) }, environment: Program.environment,
             descriptors: [null, null, null])
@@ -247,7 +247,7 @@ import WatchFile
             defer { FileDescriptor(owning: null).close() }
             let before = drops(rim)
             let known = try Program(
-                [program, "-c", "while :; do sleep 0.05; done"].map { Array($0.utf8) },
+                [program, "-c", "while :; do sleep 0.1; done"].map { Array($0.utf8) },
                 environment: Program.environment, descriptors: [null, null, null])
             // A buffer so small may have dropped its beginning too.
             try wait(for: "it to be known, or looked for") {

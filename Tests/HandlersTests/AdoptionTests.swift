@@ -343,7 +343,7 @@ import WatchFile
 
     @Test func aSignalReachesTheWholeGroupAndTheEndWaitsForIt() throws {
         // The leader ends at once, the other one takes its time.
-        let script = "(trap 'read y <GATE; exit 0' TERM; echo ready; while :; do sleep 0.01; done) & wait"
+        let script = "(trap 'read y <GATE; exit 0' TERM; echo ready; while :; do sleep 0.1; done) & wait"
         try withOrphan(script) { rim, orphan, folder in
             rim.adopt(request(orphan.run, pid: orphan.pid), output: orphan.output)
             _ = try Linux.poll(orphan.output, .readable, timeout: 10_000)

@@ -48,7 +48,7 @@ extension Containment {
     private func escape(_ folder: Folder, _ script: String = "exec sleep 1000", trap: String = ":") -> String {
         """
         (setsid sh -c '\(trap); echo $$ >\(folder["new"]); mv \(folder["new"]) \(folder["escaped"]); \(script)' &)
-        until [ -e \(folder["escaped"]) ]; do sleep 0.01; done
+        until [ -e \(folder["escaped"]) ]; do sleep 0.1; done
         """
     }
 
@@ -103,7 +103,7 @@ extension Containment {
         try Self.with { containment, folder in
             try Rim.with(containment) { rim in
                 let heeds = "trap \"sleep 0.3; echo heard; exit\" TERM"
-                let waits = escape(folder, "while :; do sleep 0.01; done", trap: heeds)
+                let waits = escape(folder, "while :; do sleep 0.1; done", trap: heeds)
                 let run = request(1, waits + "; exec sleep 1000")
                 rim.start(run)
                 try wait(for: "it to have escaped") { isAlive(folder) }
@@ -206,7 +206,7 @@ extension Containment {
             _ = try group.make()
             // With job control the script leads a group of its own.
             let inner =
-                "echo $$ >\(folder["leader"]); \(escape(folder)); until [ -e \(folder["go"]) ]; do sleep 0.01; done"
+                "echo $$ >\(folder["leader"]); \(escape(folder)); until [ -e \(folder["go"]) ]; do sleep 0.1; done"
             try folder.write("inner", inner)
             let script = "echo $$ >\(group.path.printable)/cgroup.procs; set -m; sh \(folder["inner"]) & wait"
             let parent = try Program(

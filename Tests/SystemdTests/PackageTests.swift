@@ -10,7 +10,7 @@ import Testing
         [Watchd]
         DrainSec=60s
         [Custom job]
-        Exec=/bin/sh -c 'echo $$ >/run/job; until [ -e /run/go ]; do sleep 0.02; done; echo finished'
+        Exec=/bin/sh -c 'echo $$ >/run/job; until [ -e /run/go ]; do sleep 0.1; done; echo finished'
 
         """
 

@@ -8,9 +8,9 @@ import Testing
     private static let script = """
         cat /proc/self/cgroup >/run/place
         (setsid sh -c 'echo $$ >/run/new; mv /run/new /run/escaped; exec sleep 1000' </dev/null >/dev/null 2>&1 &)
-        until [ -e /run/escaped ]; do sleep 0.02; done
+        until [ -e /run/escaped ]; do sleep 0.1; done
         echo $$ >/run/handler
-        until [ -e /run/go ]; do sleep 0.02; done
+        until [ -e /run/go ]; do sleep 0.1; done
 
         """
 

@@ -11,7 +11,7 @@ import Testing
         cd /srv || exit
         read -r event
         printf '%s\\n' "$$ $event" >>begun
-        until [ -e go ] || [ -e "go.$WATCHD_OPERATION" ]; do sleep 0.02; done
+        until [ -e go ] || [ -e "go.$WATCHD_OPERATION" ]; do sleep 0.1; done
         printf '%s\\n' "$WATCHD_OPERATION" >>ended
 
         """

@@ -46,7 +46,7 @@ import Testing
     @Test func aStopLeavesWhatIsToGoOnAndTheNextStartAdoptsIt() throws {
         let left = """
             [Custom left]
-            Exec=/bin/sh -c 'sleep 1000 & echo $$ >/run/left; until [ -e /run/go ]; do sleep 0.02; done; kill $!'
+            Exec=/bin/sh -c 'sleep 1000 & echo $$ >/run/left; until [ -e /run/go ]; do sleep 0.1; done; kill $!'
             StandardOutput=append:/run/said
             StandardError=append:/run/said
             OnStop=leave

@@ -52,7 +52,10 @@ struct OutputScreen {
 
     private var nothing: String {
         if reply.process != nil { return "It has written nothing since watchd started." }
-        if let source = reply.source { return "\(source) has no copy \(asked.copy ?? 1)" }
+        if let source = reply.source {
+            guard let summary = reply.operation else { return "\(source) has no copy \(asked.copy ?? 1)" }
+            return "A line for a worker has no output of its own: watchctl output \(summary.handler)"
+        }
         guard let summary = reply.operation else {
             let name = asked.name ?? ""
             return "nothing of “\(name)” has run, or it is no longer kept; watchctl operations shows what waits"

@@ -41,10 +41,12 @@ extension Runtime {
         let summary = OperationSummary(view, .administrator)
         let wanted = attempt ?? summary.attempt
         if view.state == .executing, wanted == summary.attempt, let output = runs?.output(of: id) {
-            return done(.of(GetOutput.Reply(summary, wanted, output)))
+            return done(complete(GetOutput.Reply(summary, wanted, output)))
         }
         let total = wanted == summary.attempt ? runs?.bytesWritten(by: id) : nil
-        earlierOutput(of: id, wanted) { done(.of(GetOutput.Reply(summary, wanted, $0, total: total))) }
+        earlierOutput(of: id, wanted) { [unowned self] in
+            done(complete(GetOutput.Reply(summary, wanted, $0, total: total)))
+        }
     }
 
     private func endedOutput(of id: UInt64, _ attempt: Int?, _ done: @escaping Request.Completion) {
@@ -56,12 +58,23 @@ extension Runtime {
                 let summary = OperationSummary(operation, .administrator)
                 let wanted = attempt ?? summary.attempt
                 guard wanted == summary.attempt else {
-                    return earlierOutput(of: id, wanted) { done(.of(GetOutput.Reply(summary, wanted, $0, total: nil))) }
+                    return earlierOutput(of: id, wanted) { [unowned self] in
+                        done(complete(GetOutput.Reply(summary, wanted, $0, total: nil)))
+                    }
                 }
                 let output = operation.isOutputForgotten ? nil : operation.output
-                done(.of(GetOutput.Reply(summary, wanted, output, total: runs?.bytesWritten(by: id))))
+                done(complete(GetOutput.Reply(summary, wanted, output, total: runs?.bytesWritten(by: id))))
             }
         }
+    }
+
+    /// A line that a worker took has no output of its own.
+    private func complete(_ reply: GetOutput.Reply) -> Request.Answer {
+        var reply = reply
+        if reply.output == nil, let handler = reply.operation?.handler, crew(of: handler) != nil {
+            reply.source = "handler/\(handler)"
+        }
+        return .of(reply)
     }
 
     /// Of an attempt that was followed by another one, or will be.
@@ -115,9 +128,12 @@ extension Runtime {
     /// The handler with workers that a name means; `nil`: it means another one, a source, or nothing.
     private func crew(named name: String) throws(ErrorReply) -> HandlerView? {
         guard let handler = try query(ListHistory.Parameters(name: name, limit: 1)).handler else { return nil }
-        return engine.handlerViews.first {
-            $0.definition.name == handler && $0.definition.stream != nil && !$0.isRemoved
-        }
+        return crew(of: handler)
+    }
+
+    /// `nil`: the handler has no workers, or is removed.
+    private func crew(of handler: String) -> HandlerView? {
+        engine.handlerViews(where: { $0 == handler }).first { $0.definition.stream != nil && !$0.isRemoved }
     }
 
     private func output(of view: HandlerView, _ copy: Int) -> GetOutput.Reply {

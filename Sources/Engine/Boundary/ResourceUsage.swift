@@ -56,6 +56,10 @@ package struct RunService: Equatable, Sendable {
     package var unit: String
     /// 32 hexadecimal digits, as `_SYSTEMD_INVOCATION_ID` in the journal; empty: not known.
     package var invocation: String
+    /// The end of its process by the wall clock, microseconds; `nil`: it has not ended, or the manager does not say when.
+    package var ended: Int64?
 
-    package init(unit: String, invocation: String) { (self.unit, self.invocation) = (unit, invocation) }
+    package init(unit: String, invocation: String, ended: Int64? = nil) {
+        (self.unit, self.invocation, self.ended) = (unit, invocation, ended)
+    }
 }

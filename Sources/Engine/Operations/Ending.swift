@@ -14,12 +14,12 @@ extension Engine {
         let operation = operations[ref]
         var view = view(operation, isEnding: true)
         view.state = verdict.result == .cancelled ? .cancelled : .finished
-        view.ended = now.realtime
+        view.ended = ended(view)
         view.successor = successor
         take(verdict, into: &view)
         note(ref, verdict, successor)
         leave(ref, operation, to: Place(verdict.result))
-        note(operation, verdict.result)
+        note(operation, verdict.result, ended(view))
         endHandling(operation, verdict.result, successor: successor)
         let isOnceDone = fulfilsOnce(operation.handler, verdict.result)
         actions.append(.report(.ended(view)))
@@ -33,6 +33,12 @@ extension Engine {
         queueMayBeEmpty(operation.queue)
         sourceMayHaveEnded(operation.source)
         releaseUnused(operation)
+    }
+
+    /// A service may have ended while no watchd was there.
+    func ended(_ view: OperationView) -> Int64 {
+        guard let time = view.usage.service?.ended else { return now.realtime }
+        return min(now.realtime, max(time, view.started ?? 0))
     }
 
     private mutating func note(_ ref: OperationRef, _ verdict: Verdict, _ successor: UInt64?) {
@@ -78,13 +84,13 @@ extension Engine {
         if !dependencies.isEmpty { dependencies.forget(ref) }
     }
 
-    private mutating func note(_ operation: Operation, _ result: Result) {
+    private mutating func note(_ operation: Operation, _ result: Result, _ ended: Int64) {
         let handler = operation.handler
         handlers[handler].operations -= 1
         sources[operation.source].operations -= 1
         if result.isOutcome {
             handlers[handler].lastResult = result
-            handlers[handler].lastEnded = now.realtime
+            handlers[handler].lastEnded = ended
         }
     }
 

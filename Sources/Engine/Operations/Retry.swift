@@ -108,7 +108,7 @@ extension Engine {
     ) {
         let operation = operations[ref]
         var view = view(operation, isEnding: true)
-        (view.ended, view.nextAttempt) = (now.realtime, now.realtime + pause)
+        (view.ended, view.nextAttempt) = (ended(view), now.realtime + pause)
         take(verdict, into: &view)
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
         let wasLine = operation.runs.last?.seat != nil

@@ -8,8 +8,8 @@ import WatchFile
 struct ServiceEnd {
     /// Asked for when the service has ended.
     static let questions: [UnitClient.Question] = [
-        .loadState, .result, .processID, .exitCode, .exitStatus, .activeEnter, .processorTime, .peakMemory, .bytesRead,
-        .bytesWritten,
+        .loadState, .result, .processID, .exitCode, .exitStatus, .exitTime, .activeEnter, .processorTime, .peakMemory,
+        .bytesRead, .bytesWritten,
     ]
 
     let unit: String
@@ -86,6 +86,9 @@ struct ServiceEnd {
         guard case .exited(let code)? = exit else { return "" }
         return "exit status \(code)"
     }
+
+    /// By the wall clock, microseconds.
+    var time: Int64? { answers.number(.exitTime).flatMap { $0 > 0 ? Int64(exactly: $0) : nil } }
 
     var usage: ResourceUsage {
         var usage = ResourceUsage()

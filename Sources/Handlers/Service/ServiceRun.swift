@@ -291,7 +291,7 @@ final class ServiceRun: StartedRun, UnitListener {
 
     private func usage(_ end: ServiceEnd?) -> ResourceUsage {
         var usage = end?.usage ?? ResourceUsage()
-        usage.service = RunService(unit: unit.text, invocation: invocation ?? "")
+        usage.service = RunService(unit: unit.text, invocation: invocation ?? "", ended: end?.time)
         return usage
     }
 

@@ -48,7 +48,8 @@ package enum GetOutput: ControlMethod {
         package var operation: OperationSummary?
         /// The attempt that wrote it; `nil`: there was no such attempt.
         package var attempt: Int?
-        /// `process/web`, or `handler/index` of one with workers.
+        /// `process/web`, or `handler/index` of one with workers: with an operation, a line for them, which has no
+        /// output of its own.
         package var source: String?
         /// The copy of the process that wrote it; `nil`: the process has no such copy.
         package var process: SupervisedProcess?

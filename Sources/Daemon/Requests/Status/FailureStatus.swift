@@ -116,7 +116,7 @@ extension Runtime {
             problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),
             action: view == nil ? "it is in no watch file any more" : again,
             help: failed.count == 1
-                ? "watchctl output \(last.id) · watchctl \(verb) \(last.id)"
+                ? "watchctl output \(view?.definition.stream == nil ? "\(last.id)" : name) · watchctl \(verb) \(last.id)"
                 : "watchctl failed \(name) · watchctl \(verb) \(name)")
     }
 
