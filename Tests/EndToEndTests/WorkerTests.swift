@@ -115,6 +115,8 @@ import Testing
         try Watchd.run(Self.text("a", "Ack=yes\nRestartSec=10ms"), prepare: Self.install) { watchd in
             try say("nonsense", in: watchd.folder)
             try watchd.waitForEnded(1, of: "index")
+            let id = try #require(try watchd.call(ListHistory.self, .init(name: "index")).operations.first?.id)
+            #expect(try watchd.control("output", "\(id)").errorText.contains("watchctl output index"))
             #expect(try watchd.handler("index").counters.done == 1)
             try watchd.waitForLog("which is no answer")
         }

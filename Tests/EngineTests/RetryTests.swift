@@ -102,6 +102,32 @@ struct RetryTests {
         #expect(fixture.ended.map(\.usage) == [used(7, memory: nil)])
     }
 
+    /// With `RunIn=unit`: no watchd looked when it ended.
+    @Test func aServiceEndedWhenTheManagerSays() throws {
+        func used(_ ended: Int64) -> ResourceUsage {
+            var usage = ResourceUsage()
+            usage.service = RunService(unit: "u.service", invocation: "", ended: ended)
+            return usage
+        }
+        let fixture = fixture(.times(1, after: 10))
+        fixture.line("f", "1")
+        let started = try #require(fixture.engine.operation(1)?.started)
+        fixture.advance(seconds: 60)
+        fixture.use(fixture.runs[0], used(started + 5_000_000))
+        fixture.endFirst(.exited(3))
+        #expect(fixture.retried.first?.ended == started + 5_000_000)
+        // A clock that was set.
+        for wrong in [Int64.max, 1] {
+            fixture.line("f", "2")
+            fixture.advance(seconds: 12)
+            fixture.use(fixture.runs[0], used(wrong))
+            fixture.endFirst()
+        }
+        let (late, early) = (fixture.ended[0], fixture.ended[1])
+        #expect(late.ended == started + 72_000_000 && early.ended == early.started)
+        #expect(fixture.engine.handlerViews[0].lastEnded == early.ended)
+    }
+
     @Test func onAConcurrentQueueItFreesItsPlaceAndKeepsItsKey() {
         let fixture = fixture(.times(1, after: 10), .handler)
         fixture.line("f", "1")

@@ -314,6 +314,7 @@ struct HistoryTests: VerbTesting {
         #expect(try output { _ in }.hasSuffix("\nIt wrote nothing.\n"))
         #expect(try output { $0.forgotten = true }.hasSuffix("\nIts output is no longer kept.\n"))
         #expect(try output { $0.operation?.result = nil }.contains("nothing so far"))
+        #expect(try output { $0.source = "handler/backup" }.hasSuffix(": watchctl output backup\n"))
     }
 
     @Test func retryGoesOnUntilThereIsNoMore() throws {
