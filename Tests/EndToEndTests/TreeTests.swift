@@ -76,8 +76,12 @@ import Testing
                 watchd.folder.lines("told").map { $0.replacing(watchd.folder["in"], with: "in") }
             }
             try wait(for: "it to say so") { watchd.logText.contains("in/no cannot be read, tried again every 1s") }
+            let problem = try #require(try watchd.status().problems.first)
+            #expect(problem.object == "path/p" && problem.problem.contains("in/no cannot be read"))
+            #expect(problem.help?.contains("Prune=") == true)
             try Linux.chmod(watchd.folder["in/no"], 0o755)
             try wait(for: "what is in it, not \(told())") { told().contains("written in/no/f") }
+            #expect(try watchd.status().problems.isEmpty)
             try watchd.folder.write("in/no/deep/g", "")
             try wait(for: "it to be watched, not \(told())") { told().contains("written in/no/deep/g") }
             try Linux.chmod(watchd.folder["in/no"], 0)

@@ -167,6 +167,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         let ofLinks = linkFailure.map { "where links lead is compared every \(owner.pollSpan): \($0.reason)" }
         return silence ?? ofLinks ?? hiddenEntry ?? anchor?.limit
     }
+    var isUnread: Bool { silence == nil && linkFailure == nil && !hidden.isEmpty }
     /// A sentence.
     private var hiddenEntry: String? {
         guard let (name, error) = hidden.min(by: { $0.key.lexicographicallyPrecedes($1.key) }) else { return nil }

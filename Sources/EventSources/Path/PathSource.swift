@@ -375,9 +375,11 @@ package final class PathSource: EventSource {
         // A tree says it itself, as its parts come and go.
         if let blindness, !isBlind, !trigger.isRecursive { environment.warn(id, blindness) }
         isBlind = blindness != nil
-        let isShortage = isBlind || levels?.isBlind ?? false
-        let text = blindness ?? roots.lazy.compactMap(\.limit).first ?? levels?.limit
-        environment.limited(id, text.map { SourceLimit($0, isShortage: isShortage) })
+        let unread = roots.first { $0.isUnread }
+        let text = blindness ?? (unread ?? roots.first { $0.limit != nil })?.limit ?? levels?.limit
+        let cause: SourceLimit.Cause =
+            isBlind || levels?.isBlind ?? false ? .shortage : unread == nil ? .nature : .unread
+        environment.limited(id, text.map { SourceLimit($0, cause: cause) })
     }
 
     /// Says where the source stands.

@@ -12,6 +12,8 @@ protocol WatchedPath: AnyObject {
     var limit: String? { get }
     /// The limit that leaves it without a watch of its own.
     var blindness: SystemError? { get }
+    /// `limit` says what of it cannot be read.
+    var isUnread: Bool { get }
     /// It is not known yet what stands there.
     var isListing: Bool { get }
     /// Whether there may be changes that are not told yet.

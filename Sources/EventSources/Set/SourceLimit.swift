@@ -2,11 +2,19 @@
 package struct SourceLimit: Equatable, Sendable {
     /// A sentence.
     package var text: String
-    /// Something is used up, of which the system can be given more.
-    package var isShortage: Bool
+    package var cause: Cause
 
-    package init(_ text: String, isShortage: Bool = false) {
+    package enum Cause: Sendable {
+        /// It is as the system is made.
+        case nature
+        /// Something is used up, of which the system can be given more.
+        case shortage
+        /// A part may not be read, or cannot be.
+        case unread
+    }
+
+    package init(_ text: String, cause: Cause = .nature) {
         self.text = text
-        self.isShortage = isShortage
+        self.cause = cause
     }
 }

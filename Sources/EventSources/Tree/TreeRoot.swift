@@ -177,6 +177,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     }
 
     var limit: String? { trouble ?? silence ?? ignoreTrouble ?? linkTrouble ?? anchor?.limit }
+    var isUnread: Bool { anchorFailure == nil && !blind.isEmpty && blindness == nil }
     var blindness: SystemError? { anchorFailure ?? blind.values.first { $0.leavesUnwatched }?.error }
 
     var mask: InotifyMask {

@@ -233,13 +233,19 @@ extension Runtime {
             action: "what has changed is told when it is found")
     }
 
-    /// A source without watches, for want of something, compares its paths instead.
+    /// A source without watches, for want of something, compares its paths instead. What it cannot read it cannot see.
     private func limitProblem(_ id: SourceID, _ role: Peer.Role) -> GetStatus.Problem? {
-        guard let (limit, since) = stands[id].limit, limit.isShortage else { return nil }
-        return GetStatus.Problem(
-            object: id.description, since: wireTime(since),
-            problem: role == .administrator ? limit.text : "something it needs is used up",
-            action: "heals by itself when there is more")
+        guard let (limit, since) = stands[id].limit, limit.cause != .nature else { return nil }
+        var problem = GetStatus.Problem(object: id.description, since: wireTime(since), problem: limit.text, action: "")
+        if limit.cause == .shortage {
+            if role != .administrator { problem.problem = "something it needs is used up" }
+            problem.action = "heals by itself when there is more"
+        } else {
+            if role != .administrator { problem.problem = "a part of it cannot be read" }
+            problem.action = "what has changed there is told when it can be read"
+            problem.help = "let watchd's user read it, or leave it out with Prune="
+        }
+        return problem
     }
 
     /// Workers that have ended, or could not be started, and are started again.
