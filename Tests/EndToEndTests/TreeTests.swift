@@ -61,6 +61,9 @@ import Testing
             Key=%p
             Exec=/bin/sh -c 'echo "$WATCHD_EVENT $WATCHD_PATH"'
             StandardOutput=append:@/told
+            [Path c]
+            PathExists=@/in/no/f
+            Log=it exists
             """
         let launcher = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         try Watchd.run(
@@ -76,11 +79,14 @@ import Testing
                 watchd.folder.lines("told").map { $0.replacing(watchd.folder["in"], with: "in") }
             }
             try wait(for: "it to say so") { watchd.logText.contains("in/no cannot be read, tried again every 1s") }
-            let problem = try #require(try watchd.status().problems.first)
-            #expect(problem.object == "path/p" && problem.problem.contains("in/no cannot be read"))
-            #expect(problem.help?.contains("Prune=") == true)
+            let problems = try watchd.status().problems
+            #expect(problems.map(\.object) == ["path/p", "path/c"])
+            #expect(problems.first?.problem.contains("in/no cannot be read") == true)
+            #expect(problems.first?.help?.contains("Prune=") == true)
+            #expect(problems.last?.problem.contains("in/no") == true && problems.last?.help?.contains("Prune=") == false)
             try Linux.chmod(watchd.folder["in/no"], 0o755)
             try wait(for: "what is in it, not \(told())") { told().contains("written in/no/f") }
+            try watchd.waitForLog("it exists")
             #expect(try watchd.status().problems.isEmpty)
             try watchd.folder.write("in/no/deep/g", "")
             try wait(for: "it to be watched, not \(told())") { told().contains("written in/no/deep/g") }

@@ -30,6 +30,8 @@ final class LevelWatch: FolderObserver {
     private(set) var limit: String?
     /// A folder is not watched for want of something.
     private(set) var isBlind = false
+    /// A folder may not be read.
+    private(set) var isUnread = false
     private var isLooking = false
     /// Something has happened since the look began.
     private var isDirty = false
@@ -125,7 +127,7 @@ final class LevelWatch: FolderObserver {
         }
         var isNew = false
         var limit = polling.isAlways ? nil : view.silence
-        isBlind = false
+        (isBlind, isUnread) = (false, false)
         for place in places where watches[place] == nil {
             do throws(SystemError) {
                 let mask: InotifyMask = [
@@ -140,7 +142,8 @@ final class LevelWatch: FolderObserver {
                 // A path that is missing here is noticed in the folder above.
             } catch {
                 limit = error.reason
-                isBlind = error.leavesUnwatched
+                isBlind = isBlind || error.leavesUnwatched
+                isUnread = isUnread || !error.leavesUnwatched
             }
         }
         if polling.isAlways || limit != nil {

@@ -377,8 +377,8 @@ package final class PathSource: EventSource {
         isBlind = blindness != nil
         let unread = roots.first { $0.isUnread }
         let text = blindness ?? (unread ?? roots.first { $0.limit != nil })?.limit ?? levels?.limit
-        let cause: SourceLimit.Cause =
-            isBlind || levels?.isBlind ?? false ? .shortage : unread == nil ? .nature : .unread
+        let isUnread = unread != nil || levels?.isUnread ?? false
+        let cause: SourceLimit.Cause = isBlind || levels?.isBlind ?? false ? .shortage : isUnread ? .unread : .nature
         environment.limited(id, text.map { SourceLimit($0, cause: cause) })
     }
 

@@ -173,7 +173,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var isUnready: Bool { (isArming && !(hasBegun && owner.isHeld)) || record.isStoring }
 
     var isBehind: Bool {
-        !dirty.isEmpty || isRootDirty || !outbox.isEmpty || (hasBegun && (isScanning || !queue.isEmpty || links.isBusy))
+        !dirty.isEmpty || !outbox.isEmpty
+            || hasBegun && (isRootDirty || isScanning || !queue.isEmpty || links.isBusy)
     }
 
     var limit: String? { trouble ?? silence ?? ignoreTrouble ?? linkTrouble ?? anchor?.limit }

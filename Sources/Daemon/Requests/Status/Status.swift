@@ -243,9 +243,14 @@ extension Runtime {
         } else {
             if role != .administrator { problem.problem = "a part of it cannot be read" }
             problem.action = "what has changed there is told when it can be read"
-            problem.help = "let watchd's user read it, or leave it out with Prune="
+            problem.help = "let watchd's user read it" + (isTree(id) ? ", or leave it out with Prune=" : "")
         }
         return problem
+    }
+
+    private func isTree(_ id: SourceID) -> Bool {
+        guard case .path(let trigger)? = engine.definition(of: id)?.trigger else { return false }
+        return trigger.isRecursive
     }
 
     /// Workers that have ended, or could not be started, and are started again.
