@@ -20,7 +20,7 @@ extension Engine {
         operations[ref].runs.append(run)
         if isFirst {
             report(ref)
-            note(.started, ref)
+            note(.started, ref, detail: operations[ref].progress.isRedelivered ? .again : .none)
         }
         perform(ref, run)
         if isFirst, seat == nil, run.definition.value.isOfRim { noteBegun(ref) }

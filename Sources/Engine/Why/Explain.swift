@@ -69,11 +69,14 @@ extension Engine {
         switch (step.code, step.detail) {
         case (.submitted, _): return "\(event)made operation \(step.operation) of \(handler) on queue \(queue)"
         case (.joined, _): return "\(event)joined operation \(step.operation), which had not started"
+        case (.started, .again):
+            return "operation \(step.operation) of \(handler) started again on queue \(queue): "
+                + "how its run before had ended is not known"
         case (.started, _): return "operation \(step.operation) of \(handler) started on queue \(queue)"
         case (_, .text(let text)):
             return step.operation == 0 ? "\(event)\(step.code.rawValue): \(text)" : text
         case (_, .result(let result)): return "operation \(step.operation) ended \(result.rawValue)"
-        case (_, .none): return "operation \(step.operation) \(step.code.rawValue)"
+        case (_, .none), (_, .again): return "operation \(step.operation) \(step.code.rawValue)"
         }
     }
 

@@ -21,6 +21,8 @@ struct Trail: Sendable {
     /// Why, where the code alone does not tell.
     enum Detail: Sendable {
         case none
+        /// It had started before, and nobody knows whether it was done.
+        case again
         case result(Result)
         case text(String)
     }

@@ -124,7 +124,8 @@ final class StreamWorker: OngoingRun {
                     stray(answer)
                 }
             } else {
-                nonsense = "wrote “\(Array(line.bytes.prefix(80)).printable)” to $WATCHD_ACK_FD, which is no answer"
+                let text = line.bytes.isEmpty ? "an empty line" : "“\(Array(line.bytes.prefix(80)).printable)”"
+                nonsense = "wrote \(text) to $WATCHD_ACK_FD, which is no answer"
             }
         }
         if !told.isEmpty { environment.send(.answered(worker: id, told)) }
