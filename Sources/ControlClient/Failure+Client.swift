@@ -154,7 +154,7 @@ extension Failure {
                 "watchd is stopping and accepts nothing new",
                 "what it had accepted before: watchctl history, and watchctl operations after the next start"
             )
-        case .notSupported(let what): ("not supported by this version: \(what)", nil)
+        case .notSupported(let what): ("not possible: \(what)", nil)
         case .refused(let reason), .notPermitted(let reason): (reason, nil)
         case .tooSlow:
             (

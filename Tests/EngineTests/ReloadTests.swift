@@ -16,6 +16,15 @@ struct ReloadTests {
         fixture.reloads[token] ?? ConfigurationChange()
     }
 
+    @Test func theDaemonsOwnSectionIsAmongWhatHasChanged() {
+        let fixture = EngineFixture(base)
+        var new = base
+        new.settings.onProblem = ["h"]
+        #expect(fixture.engine.plan(new).changed == ["watchd"])
+        #expect(change(fixture, fixture.reload(new)).changed == ["watchd"])
+        #expect(change(fixture, fixture.reload(new)).changed == [])
+    }
+
     @Test func whatHasNotChangedGoesOnUntouched() {
         let fixture = EngineFixture(base)
         fixture.line("f", "1")

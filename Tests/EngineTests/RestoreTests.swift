@@ -49,6 +49,38 @@ import WatchFile
         #expect(again.starts.flatMap(\.events).compactMap(\.payloadNumber) == [3, 4])
     }
 
+    private func retrying() -> Configuration {
+        var configuration = splitting(by: nil)
+        for index in configuration.handlers.indices { configuration.handlers[index].retry = .times(2, after: 10) }
+        return configuration
+    }
+
+    /// How the run before the next one ended is known.
+    @Test func onlyTheRepeatedAttemptStartsAgain() {
+        let fixture = EngineFixture(retrying())
+        fixture.emit("c")
+        let again = EngineFixture(retrying(), restoring: stored(fixture))
+        again.endFirst(.exited(1))
+        again.advance(seconds: 20)
+        #expect(again.starts.map(\.run.attempt) == [1, 2] && again.starts.allSatisfy(\.isRedelivered))
+        #expect(again.starts.map(\.startsAgain) == [true, false])
+        let why = (again.engine.explain(operation: 1) ?? []).map(\.sentence).filter { $0.contains("started") }
+        #expect(why.map { $0.contains("started again") } == [true, false], "\(why)")
+    }
+
+    /// A run that a watchd had found, and that has failed: only the store knows that another was to come.
+    @Test func whatWaitedForItsNextAttemptDidNotRun() {
+        let fixture = EngineFixture(retrying())
+        fixture.emit("c")
+        fixture.endFirst(.exited(1))
+        var state = stored(fixture)
+        #expect(state.operations.map(\.attempt) == [2] && !state.operations[0].isExecuting)
+        state.operations[0].isDurable = false
+        let again = EngineFixture(retrying(), restoring: state)
+        #expect(again.results == ["c failed"] && again.starts.isEmpty)
+        #expect(again.ended.first?.reason == "watchd ended before attempt 2 could start")
+    }
+
     @Test func whatWasNotSplitIsNotSplitWhileItRuns() {
         let fixture = EngineFixture(splitting(by: nil))
         fixture.suspend("queue/kept")

@@ -17,7 +17,7 @@ struct SubmitVerbTests: VerbTesting {
         let outcome = try run(["run"] + arguments) { call in
             if call.name == "Submit" { box.value.withLock { $0 = try? call.parameters() } }
             var detail = Samples.detail
-            (detail.output, detail.outputBase64) = ("said\n", nil)
+            (detail.output, detail.outputBase64, detail.summary.foundAgain) = ("said\n", nil, nil)
             return .reply(
                 call.name == "Submit" ? Sample.json(reply) : Sample.json(GetOperation.Reply(operation: detail)))
         }

@@ -56,8 +56,8 @@ enum OperationText {
 
     /// For where the cause has a column of its own: `done, redelivered`.
     static func ended(_ operation: OperationSummary) -> Styled {
-        let isRedelivered = operation.redelivered && operation.result == .done
-        return brief(operation) + Styled(isRedelivered ? ", redelivered" : "")
+        let hasRun = operation.result == .done || operation.result == .failed
+        return brief(operation) + Styled(operation.redelivered && hasRun ? ", redelivered" : "")
     }
 
     /// Why it exists, or why it ended as it did, and what came of it.

@@ -43,12 +43,12 @@ extension Runtime {
     }
 
     private func start(_ request: StartRequest) {
-        if request.isRedelivered { EventLog.redelivered(request, logger) }
+        if request.startsAgain { EventLog.redelivered(request, logger) }
         runs?.start(request)
     }
 
     private func hand(_ line: StartRequest, _ worker: RunID) {
-        if line.isRedelivered { EventLog.redelivered(line, logger) }
+        if line.startsAgain { EventLog.redelivered(line, logger) }
         runs?.hand(line, to: worker)
     }
 

@@ -67,6 +67,8 @@ package struct StartRequest: Sendable {
     package var events: [Event]
     /// A run of this operation may have happened before.
     package var isRedelivered = false
+    /// A run of this attempt may have: nobody knows how it ended.
+    package var startsAgain = false
     /// The members of semaphores that it holds.
     package var acquired: [AcquiredMembers] = []
     /// The span of the run; `nil`: of what no event has started.

@@ -52,6 +52,7 @@ extension Engine {
     /// Makes the configuration the one in force. Returns what changed.
     mutating func apply(_ configuration: Configuration) -> ConfigurationChange {
         var change = ConfigurationChange()
+        if settings != configuration.settings { change.changed.append("watchd") }
         settings = configuration.settings
         applyProblems(configuration)
         scheduler.slots.resize(settings.maxProcesses)

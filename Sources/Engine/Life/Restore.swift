@@ -147,6 +147,7 @@ extension Engine {
         draft.isClosed =
             stored.isClosed || draft.descent.isOwn || draft.progress.hasStarted || sources[source].merge == nil
         draft.progress.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
+        draft.progress.startsAgain = draft.progress.isRedelivered
         (draft.progress.isCancelled, draft.descent.isByHand) = (stored.isCancelled, stored.isByHand)
         (draft.descent.isRerun, draft.progress.hasConsumed) = (stored.isRerun, stored.hasConsumed)
         draft.record = Record(isDurable: stored.isDurable, isYoung: stored.isYoung)
@@ -206,11 +207,11 @@ extension Engine {
             splits[ref.id]?.waiting.removeAll { parts.contains($0) }
             operations[ref].progress.toStart = Int32(splits[ref.id]?.waiting.count ?? 1)
             // Of the parts that are not there any more nobody knows whether they ran.
-            if operations[ref].progress.toStart > 0 { operations[ref].progress.isRedelivered = true }
+            if operations[ref].progress.toStart > 0 { operations[ref].progress.repeats() }
         } else {
             if runs.contains(where: { $0.part > 0 }) { runs = [] }
             operations[ref].progress.toStart = runs.isEmpty ? 1 : 0
-            if stored.isExecuting, runs.isEmpty { operations[ref].progress.isRedelivered = true }
+            if stored.isExecuting, runs.isEmpty { operations[ref].progress.repeats() }
         }
         if !runs.isEmpty { adopt(ref, runs, definition) }
         if operations[ref].progress.toStart == 0 {
@@ -288,7 +289,11 @@ extension Engine {
             return finish(ref, .cancelled, reason: "cancelled while it ran")
         }
         if !stored.isDurable, operations[ref].runs.isEmpty {
-            return finish(ref, .failed, reason: "watchd was restarted while it ran, and how it ended is not known")
+            let reason =
+                stored.isExecuting
+                ? "watchd was restarted while it ran, and how it ended is not known"
+                : "watchd ended before attempt \(stored.attempt) could start"
+            return finish(ref, .failed, reason: reason)
         }
         if operations[ref].turn.station == .unsubmitted {
             beginJoin(ref)

@@ -42,8 +42,13 @@ struct Operation: Sendable {
         var hasConsumed = false
         /// A run of it may have happened before this attempt.
         var isRedelivered = false
+        /// A run of this attempt may have.
+        var startsAgain = false
         /// It was asked to end for good while it ran.
         var isCancelled = false
+
+        /// Nobody knows whether a run of this attempt was done, and the attempt comes once more.
+        mutating func repeats() { (isRedelivered, startsAgain) = (true, true) }
     }
 
     /// The scheduler's part: where it stands in line.

@@ -47,7 +47,7 @@ extension Engine {
 
     /// Nobody knows whether the run did its work: it is the same attempt that comes once more.
     private mutating func redeliver(_ ref: OperationRef, _ verdict: Verdict) {
-        operations[ref].progress.isRedelivered = true
+        operations[ref].progress.repeats()
         backOff(ref, verdict, 0, isSameAttempt: true)
     }
 
@@ -118,7 +118,10 @@ extension Engine {
         operations[ref].progress.isRunning = false
         loopRunEnded(ref)
         scheduler.countBarrier(ref, -1)
-        if !isSameAttempt, operations[ref].progress.attempt < .max { operations[ref].progress.attempt += 1 }
+        if !isSameAttempt {
+            operations[ref].progress.startsAgain = false
+            if operations[ref].progress.attempt < .max { operations[ref].progress.attempt += 1 }
+        }
         operations[ref].progress.toStart = nextParts(operation.id)
         operations[ref].turn.station = .backingOff
         operations[ref].times.wakeUp = now.monotonic + pause

@@ -20,7 +20,7 @@ extension Engine {
         operations[ref].runs.append(run)
         if isFirst {
             report(ref)
-            note(.started, ref, detail: operations[ref].progress.isRedelivered ? .again : .none)
+            note(.started, ref, detail: operations[ref].progress.startsAgain ? .again : .none)
         }
         perform(ref, run)
         if isFirst, seat == nil, run.definition.value.isOfRim { noteBegun(ref) }
@@ -99,12 +99,14 @@ extension Engine {
             operation: operations[ref].id, attempt: Int(operations[ref].progress.attempt), part: run.part)
         let queue = operations[ref].queue
         let events = events(ref, part: run.part) ?? operations[ref].entries.events
+        let isRepeated = events.contains(where: \.isRepeated)
         var request = StartRequest(
             run: id, definition: run.definition, queue: queues[queue].definition.name,
             qos: scheduler.qos(on: queue, operations[ref].turn), environment: queues[queue].environment,
             origin: sources[operations[ref].source].origin,
             events: events,
-            isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))
+            isRedelivered: operations[ref].progress.isRedelivered || isRepeated)
+        request.startsAgain = operations[ref].progress.startsAgain || isRepeated && id.attempt == 1
         request.acquired = scheduler.members(of: run.held)
         request.trace = trace(of: operations[ref].lineage, id)
         if case .mail = run.definition.value.action {

@@ -78,7 +78,7 @@ extension Engine {
         if run.ending != nil { return attemptEnded(ref, part: run.part, Self.judge(run, nil, nil)) }
         let isHanded = run.pid != nil
         if isHanded, run.definition.value.stream?.isAcknowledged ?? false {
-            operations[ref].progress.isRedelivered = true
+            operations[ref].progress.repeats()
         }
         if life.isStopping {
             guard runsAgain(ref) else {

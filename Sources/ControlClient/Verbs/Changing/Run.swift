@@ -132,6 +132,7 @@ extension Verb {
             return session.remark("watchctl: what operation \(id) wrote is not known: \(error.message)\n")
         }
         let (text, base64) = (operation.output, operation.outputBase64)
+        if operation.summary.foundAgain == true { session.remark("watchctl: \(RunText.lacksBeginning)\n") }
         if let missing = missing(operation) { session.remark(missing + "\n") }
         if session.screen.isTerminal {
             session.print(RunText.lines(text, base64) ?? [])

@@ -12,6 +12,10 @@ struct FollowedOutput {
     private var passed: Int?
     /// The daemon was started anew since the last look.
     private var hasReturned = false
+    /// The last look has found the output of a run that an earlier watchd had begun.
+    private var lackedBeginning = false
+    /// The start of the run that was looked at last.
+    private var started: String?
     /// The last look has found more: what comes next comes soon, and watchd keeps only the end of it.
     private var isFlowing = false
     /// The beginning of a line, for a terminal.
@@ -39,6 +43,7 @@ struct FollowedOutput {
                     message: OutputScreen(reply: reply, asked: target, screen: session.screen).rawRemark ?? "",
                     exitCode: .failed)
             }
+            noteRun(reply, session)
             take(reply, session)
             if goOn(to: reply, session) { continue }
             if reply.operation.map(isOver) == true || hasLostItsReader() { return flush(session) }
@@ -71,9 +76,22 @@ struct FollowedOutput {
         }
         guard operation.attempt > attempt else { return false }
         flush(session)
-        (target.attempt, passed) = (attempt + 1, 0)
+        (target.attempt, passed, started, lackedBeginning) = (attempt + 1, 0, nil, false)
         session.remark("watchctl: attempt \(attempt + 1)\n")
         return true
+    }
+
+    /// The same attempt may run once more after a restart of watchd, and its output begins anew.
+    private mutating func noteRun(_ reply: GetOutput.Reply, _ session: Session) {
+        guard let operation = reply.operation, operation.attempt == reply.attempt, let began = operation.started else {
+            return
+        }
+        if let started, started != began {
+            flush(session)
+            (passed, lackedBeginning) = (0, false)
+            session.remark("watchctl: it runs again, from its beginning\n")
+        }
+        started = began
     }
 
     /// Waits as well.
@@ -86,10 +104,11 @@ struct FollowedOutput {
     private mutating func take(_ reply: GetOutput.Reply, _ session: Session) {
         let bytes = RunText.bytes(reply.output, reply.outputBase64)
         let total = max(reply.outputBytes ?? bytes.count, bytes.count)
-        // A daemon that has found the run again counts its bytes anew.
-        if hasReturned, reply.lacksBeginning == true { self.passed = nil }
-        hasReturned = false
-        if self.passed == nil, reply.lacksBeginning == true { session.remark("watchctl: \(RunText.lacksBeginning)\n") }
+        // A daemon that has found the run again counts its bytes anew. Where its socket outlives it, nothing else tells.
+        let lacksBeginning = reply.lacksBeginning == true
+        if lacksBeginning, hasReturned || !lackedBeginning || total < self.passed ?? 0 { self.passed = nil }
+        (hasReturned, lackedBeginning) = (false, lacksBeginning)
+        if self.passed == nil, lacksBeginning { session.remark("watchctl: \(RunText.lacksBeginning)\n") }
         let passed = passed ?? total - bytes.count
         let missing = total - passed - bytes.count
         if missing > 0 { session.remark("watchctl: … \(missing) bytes are missing\n") }
