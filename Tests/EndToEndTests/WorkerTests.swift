@@ -107,7 +107,7 @@ import Testing
             #expect(lines.last { $0.contains("\"line\":\"die\"") }?.contains("\"redelivered\":true") == true)
             #expect(lines.filter { $0.contains("\"line\":\"one\"") }.count == 1)
             #expect(watchd.folder.lines("begun").count == 2)
-            let died = try watchd.call(ListHistory.self, .init(name: "index")).operations.first { $0.redelivered == true }
+            let died = try watchd.ended("index").first { $0.redelivered }
             let why = try watchd.control("explain", "\(try #require(died).id)").text
             #expect(why.contains("started again on queue jobs: how its run before"), "\(why)")
             try watchd.waitForLog("exit 3")

@@ -36,7 +36,7 @@ struct FollowedOutputTests: VerbTesting {
             reply("9\n", started: "a", lacksBeginning: true),
         ])
         #expect(outcome.output == "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
-        let remark = "watchctl: … watchd was restarted while this ran: what it had written before is in the log only\n"
+        let remark = "watchctl: \(RunText.lacksBeginning)\n"
         #expect(outcome.remarks == remark + remark)
     }
 

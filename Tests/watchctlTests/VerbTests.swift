@@ -138,7 +138,7 @@ struct VerbTests: VerbTesting {
             #expect(outcome.code == code)
             #expect(outcome.output == "said\nsaid\n")
             let end = [.done: "done", .failed: "FAILED exit 12"][result] ?? result.rawValue
-            let lacks = "watchctl: … watchd was restarted while this ran: what it had written before is in the log only\n"
+            let lacks = "watchctl: \(RunText.lacksBeginning)\n"
             let before = result == .skipped ? lacks + lacks : ""
             #expect(outcome.remarks == before + "x: operations 5, 6: \(end)\n")
         }

@@ -137,7 +137,7 @@ extension Engine {
         note(
             .retried, ref,
             detail: .text(
-                "attempt \(operation.progress.attempt) failed, the next in \(TimeSpan(microseconds: UInt64(pause)).brief)"
+                "attempt \(operation.progress.attempt) failed, the next in \(SpanText.remaining(pause))"
             ))
         scheduler.areRestartsMoved = true
         let definition = handlers[operation.handler].definition.value

@@ -13,8 +13,8 @@ extension Verb {
         notes: [
             "--wait prints what it wrote, on standard error how it ended, and ends with its exit status; over a restart of",
             "the daemon that takes less than 30s it goes on with an operation that survives it, and says what became of others.",
-            "That is the last 64 KiB of each run; where there was more, standard error says how much is missing. --output",
-            "prints it as it comes, and says the same where it comes too fast.",
+            "That is the last 64 KiB of the last attempt; where there was more, standard error says how much is missing.",
+            "--output prints each attempt as it comes, and says the same where it comes too fast.",
             "A path may be written as watchctl prints it: \\xHH for a byte, \\\\ for a backslash.",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
             "A handler whose command uses %p, %f or %{line} is started with a PATH, or with --line.",
