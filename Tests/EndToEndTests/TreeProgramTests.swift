@@ -70,6 +70,17 @@ import Varlink
         Row(
             "rm -r t", setup: "\(archive); mv ../away/t .",
             ["deleted t", "deleted t/1", "deleted t/2", "deleted t/d", "deleted t/d/3"]),
+        // A folder that has just been made takes the place of an old one: that is not deleted.
+        Row(
+            "rm -r t; mkdir n; mv n t", setup: "\(archive); mv ../away/t .",
+            ["deleted t/1", "deleted t/2", "deleted t/d", "deleted t/d/3"]),
+        Row(
+            "rm -r t; mkdir n; echo > n/1; mv n t", setup: "\(archive); mv ../away/t .",
+            ["deleted t/2", "deleted t/d", "deleted t/d/3", "written t/1"]),
+        Row("cp -a t t.new; mv t t.old; mv t.new t; rm -r t.old", setup: "\(archive); mv ../away/t .", three),
+        Row(
+            "mkdir n; echo > n/1; mv t t.old; mv n t; rm -r t.old", setup: "\(archive); mv ../away/t .",
+            ["deleted t/2", "deleted t/d", "deleted t/d/3", "written t/1"]),
         Row(
             "mkdir ..2 && echo 2 > ..2/key && ln -s ..2 ..data_tmp && mv -T ..data_tmp ..data && rm -r ..1",
             setup: "mkdir ..1 && echo 1 > ..1/key && ln -s ..1 ..data",

@@ -292,9 +292,9 @@ extension PathLevels.Condition {
     /// As people know it: `while /a exists`.
     fileprivate var text: String {
         switch self {
-        case .exists(let path): "\(path.printable) (exists)"
-        case .existsGlob(let pattern): "\(pattern) (exists)"
-        case .notEmpty(let path): "\(path.printable) (not empty)"
+        case .exists(let path): "when \(path.printable) exists"
+        case .existsGlob(let pattern): "when \(pattern) exists"
+        case .notEmpty(let path): "when \(path.printable) is not empty"
         }
     }
 }

@@ -75,7 +75,12 @@ extension TreeRoot {
     private func tellRenamed(_ id: FileTree.ID, _ top: FileTree.ID, from oldPath: [UInt8], hasReplaced: Bool) {
         if tree.has(.isNew, id) {
             // Nobody knows of it: it is new at its new place.
-            if tree.isFolder(id) { return noteUntoldRename(of: id, from: oldPath) }
+            if tree.isFolder(id) {
+                noteUntoldRename(of: id, from: oldPath)
+                if tree.has(.isUnseen, id) { return }
+                // It may have come to where another one was deleted, which waits to be told.
+                return tell(PathFact(.created, path: fullPath(id), root: path, isFolder: true), nil)
+            }
             if hasReplaced { tree.clear(.isNew, id) }
             return addDue(id)
         }
