@@ -224,6 +224,45 @@ import Varlink
         }
     }
 
+    /// Meanwhile the path above it has told of what is below.
+    @Test func aPathThatComesBackBelowAnotherKnowsWhatThatHasTold() throws {
+        func text(_ paths: String) -> String {
+            """
+            [Queue q]
+            [Path p]
+            Path=\(paths)
+            Recursive=yes
+            Events=changed
+            Queue=q
+            Key=%p
+            Exec=/bin/sh -c 'echo "$WATCHD_EVENT ${WATCHD_PATH##*/}"'
+            StandardOutput=append:@/told
+
+            """
+        }
+        let both = text("@/in/b @/in")
+        let prepare: (Folder) throws -> Void = { for name in ["in", "in/b"] { try $0.makeFolder(name) } }
+        try Watchd.run(both, prepare: prepare) { watchd in
+            func reload(_ text: String) throws {
+                try Watchd.write(text, to: watchd.folder)
+                try watchd.call(Reload.self, .init())
+                try wait(for: "it to be armed") { try watchd.source("p").state == .armed }
+            }
+            try reload(text("@/in"))
+            try watchd.folder.write("in/b/f", "")
+            try wait(for: "the file") { watchd.folder.lines("told") == ["written f"] }
+            try watchd.waitUntilIdle()
+            try reload(both)
+            try watchd.suspend("queue/q")
+            try Linux.unlink(watchd.folder["in/b/f"])
+            try watchd.folder.write("in/b/last", "")
+            try wait(for: "both") { try watchd.source("p").counters.pending >= 2 }
+            try watchd.resume("queue/q")
+            try watchd.waitUntilIdle()
+            #expect(watchd.folder.lines("told") == ["written f", "deleted f", "written last"])
+        }
+    }
+
     @Test func aPlanMayBeOfFilesThatAreNotInstalled() throws {
         try Watchd.run("[Custom poke]\nLog=poked\n[Custom old]\nLog=old\n") { watchd in
             let new = Reload.File(name: "new.watch", text: "[Custom poke]\nLog=other\n")

@@ -11,6 +11,32 @@ import Testing
         try wait(for: "\(seconds) s to pass") { Linux.now(.boottime) >= end }
     }
 
+    /// While the sources are opened, times pass for which a clock is armed.
+    @Test func timersThatElapseDuringTheStartGoOn() throws {
+        let text = """
+            [Timer often]
+            EverySec=20ms
+            Log=tick
+            [Timer begin]
+            OnStartupSec=300ms
+            Log=begun
+            [Process other]
+            PIDFile=@/pid
+            Log=ended
+            [Descriptor lines]
+            ListenFIFO=@/fifo
+            Log=line
+
+            """
+        for _ in 1...5 {
+            try Watchd.run(text) { watchd in
+                try watchd.waitForLog("begun")
+                let ticks = watchd.folder.lines("log").count { $0.hasSuffix(": tick") }
+                try wait(for: "more") { watchd.folder.lines("log").count { $0.hasSuffix(": tick") } > ticks }
+            }
+        }
+    }
+
     @Test func aTimerOfTheCalendarFiresOnItsSecond() throws {
         let text = """
             [Timer second]

@@ -142,8 +142,10 @@ package final class PathSource: EventSource {
         }
         end(old.values.flatMap(\.self), handedOver: known.compactMap { $0?.0 })
         makeFolders()
+        let trees = kept.compactMap(\.1).filter(\.isRecursive).map(\.path)
         roots = zip(kept, known).map { kept, known in
             if let root = kept.1 { return root }
+            if known == nil, trees.contains(where: kept.0.isAtOrBelow) { forgetHandled(kept.0) }
             let root = root(kept.0)
             if let known { root.take(over: known.1) }
             return root
@@ -159,6 +161,13 @@ package final class PathSource: EventSource {
             levels?.look()
         }
         armed()
+    }
+
+    /// A path below one that was watched all the time: what its own snapshot says is out of date.
+    private func forgetHandled(_ path: [UInt8]) {
+        guard initial == .changed, let snapshots, snapshots.missing == nil else { return }
+        snapshots.forget(path, of: id)
+        handled?.forget(id, path)
     }
 
     package func close() {
