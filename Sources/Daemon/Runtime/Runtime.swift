@@ -249,7 +249,7 @@ final class Runtime {
         warnOfHiddenProcesses()
         for source in parts.configuration.sources { readiness.wait(for: source) }
         snapshots.begin(parts.configuration)
-        // What an action causes comes behind all of them: a clock is armed last for the time that was decided last.
+        // Inputs that an action causes come behind all actions: a clock is armed last for the time decided last.
         isHandling = true
         perform(engine.start())
         drainInputs()

@@ -81,7 +81,7 @@ struct FollowedOutput {
         return true
     }
 
-    /// The same attempt may run once more after a restart of watchd, and its output begins anew.
+    /// An attempt may run once more after a restart of watchd, and its output begins anew.
     private mutating func noteRun(_ reply: GetOutput.Reply, _ session: Session) {
         guard let operation = reply.operation, operation.attempt == reply.attempt, let began = operation.started else {
             return
