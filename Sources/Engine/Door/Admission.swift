@@ -17,18 +17,22 @@ extension Engine {
     mutating func accept(
         _ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0, trace: TraceContext? = nil
     ) {
-        let isSuspended = sources[source].isSuspended
-        if case .timer = fact, isSuspended { return }
-        if case .path(let path) = fact, !sources[source].pathEvents.contains(PathEvents(path.change)) {
-            return amend(fact, source: source)
+        if case .timer = fact, sources[source].isSuspended { return }
+        if case .path(let path) = fact {
+            return acceptChange(path, count: count, from: source, depth: depth, trace: trace)
         }
+        enter(fact, count: count, from: source, depth: depth, trace: trace)
+    }
+
+    /// Takes in what is an event of the source.
+    mutating func enter(_ fact: Fact, count: Int, from source: Int, depth: Int, trace: TraceContext?) {
         if sources[source].traits.contains(.silence) { noteHeard(source, depth: depth) }
         var event = makeEvent(fact, count: count)
         if let trace { event.trace = trace }
         sources[source].lastEvent = event.time
         actions.append(.report(accepted(event, source)))
         if life.isOpen {
-            if isSuspended || (depth == 0 && sources[source].holds) { return hold(event, source: source) }
+            if sources[source].isSuspended || (depth == 0 && sources[source].holds) { return hold(event, source: source) }
             if depth == 0,
                 let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: false)
             {
@@ -285,7 +289,7 @@ extension Engine {
     }
 
     /// `change`: what has come to the operation with it already.
-    private mutating func join(
+    mutating func join(
         _ event: Event, _ ref: OperationRef, source: Int, _ target: SourceState.Target,
         _ change: EntryList.Change = EntryList.Change()
     ) {
@@ -294,6 +298,7 @@ extension Engine {
         let merge = isDigest(source: source) ? nil : sources[source].merge
         let change = change + operations[ref].entries.add(event, merge: merge, events: events)
         if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
+        note(unasked: change, source: source, since: operations[ref].times.made, isHeld: false)
         operations[ref].joined += event.count
         settleAnew(ref)
         watchForLoop(ref, isNew: false)
@@ -309,33 +314,6 @@ extension Engine {
         let nothing =
             change.isChosen ? "its changes come to nothing that Events= asks for" : "its changes cancel each other out"
         finish(ref, .annulled, reason: isData ? Self.dataIsNothing : nothing)
-    }
-
-    // MARK: Changes that nobody asks for
-
-    /// A change that `Events=` does not choose counts only where it changes what one that waits comes to.
-    private mutating func amend(_ fact: Fact, source: Int) {
-        var event = Event(id: 0, time: now.realtime, fact: fact)
-        if sources[source].holds, sources[source].held.wouldMerge(event, merge: .add) {
-            event.id = takeEventID()
-            actions.append(.report(accepted(event, source)))
-            return hold(event, source: source)
-        }
-        guard let merge = sources[source].merge, case .path(let path) = fact else { return }
-        if sources[source].holds, sources[source].held.note(unasked: path) { return }
-        for target in sources[source].targets {
-            let candidates = mergeCandidates(event, source: source, target)
-            for ref in candidates where operations[ref].entries.note(unasked: path) { break }
-            guard let ref = candidates.first(where: { operations[$0].entries.wouldMerge(event, merge: merge) })
-            else { continue }
-            if event.id == 0 {
-                event.id = takeEventID()
-                actions.append(.report(accepted(event, source)))
-            }
-            enter(event.count, at: .pending, source: source, target)
-            join(event, ref, source: source, target)
-            noteReached(ref)
-        }
     }
 
     /// A rename made two waiting operations one: the older keeps its place and takes all.

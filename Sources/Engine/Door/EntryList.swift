@@ -44,6 +44,8 @@ package struct EntryList: Sendable {
         var annulled = 0
         /// The net effect of the events was told otherwise, or not at all, as `Events=` asks for less.
         var isChosen = false
+        /// Net effects that `Events=` does not ask for, and that the list no longer knows.
+        var unasked: [PathFact] = []
 
         static func + (left: Change, right: Change) -> Change {
             var sum = left
@@ -55,6 +57,7 @@ package struct EntryList: Sendable {
             left.load += right.load
             left.annulled += right.annulled
             left.isChosen = left.isChosen || right.isChosen
+            if !right.unasked.isEmpty { left.unasked += right.unasked }
         }
     }
 
@@ -187,10 +190,11 @@ package struct EntryList: Sendable {
         guard result.change == .renamed, let oldPath = result.oldPath, let slot = slot(at: oldPath),
             case .path(let waiting) = slots[slot].fact
         else { return result }
-        let told = waiting.after(result.kind).flatMap { NetEffect.chosen($0, by: events) }
-        if let told {
+        let now = waiting.after(result.kind)
+        if let told = now.flatMap({ NetEffect.chosen($0, by: events) }) {
             replace(slot, slots[slot].telling(.path(told), count: slots[slot].count))
         } else {
+            if let now { change.unasked.append(now) }
             change.annulled += remove(slot).count
         }
         return NetEffect.written(result)
@@ -244,6 +248,7 @@ package struct EntryList: Sendable {
         let told = result.flatMap { NetEffect.chosen($0, by: events) }
         if told != result { change.isChosen = true }
         guard let told else {
+            if let result { change.unasked.append(result) }
             change.annulled += count
             return
         }

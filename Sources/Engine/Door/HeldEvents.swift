@@ -39,13 +39,13 @@ struct HeldEvents: HasInitialValue {
         }
     }
 
-    /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
+    /// Returns what became of the deliveries (for one handler), or `nil`: there was no room.
     mutating func add(
         _ event: Event, merge: CustomTrigger.Merge?, events: PathEvents, keepsElapses: Bool, limit: Load
-    ) -> Int? {
+    ) -> EntryList.Change? {
         switch event.fact {
         case .signal(let fact):
-            if fold(event, fact) { return 0 }
+            if fold(event, fact) { return EntryList.Change() }
             return add(event, merge: nil, within: kept(limit))
         case .process, .unit:
             return add(event, merge: nil, within: kept(limit))
@@ -57,7 +57,7 @@ struct HeldEvents: HasInitialValue {
             return add(event, merge: .add, within: limit + Self.turn, events: events)
         case .line:
             // Read before the descriptor was held: one read of the rim, and nothing of it may be lost.
-            return list.add(event, merge: merge).annulled
+            return list.add(event, merge: merge)
         case .custom, .group, .finalizer, .completion, .silence, .command, .problem:
             return add(event, merge: merge, within: limit)
         }
@@ -70,11 +70,11 @@ struct HeldEvents: HasInitialValue {
 
     private mutating func add(
         _ event: Event, merge: CustomTrigger.Merge?, within limit: Load, events: PathEvents = .all
-    ) -> Int? {
+    ) -> EntryList.Change? {
         if !list.load.hasRoom(for: event.load, within: limit) {
             guard let merge, list.wouldMerge(event, merge: merge) else { return nil }
         }
-        return list.add(event, merge: merge, events: events).annulled
+        return list.add(event, merge: merge, events: events)
     }
 
     /// Signals fold per number and sender; real-time ones carry a value each.

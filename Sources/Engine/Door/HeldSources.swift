@@ -47,8 +47,9 @@ extension Engine {
         let limit = holdLimit(source)
         let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
         let before = sources[source].held.load
-        let annulled = sources[source].held.add(
+        let change = sources[source].held.add(
             event, merge: merge, events: sources[source].pathEvents, keepsElapses: keepsElapses, limit: limit)
+        let annulled = change?.annulled
         door.addHeld(sources[source].held.load - before)
         // A change that is annulled for `Events=` alone would come back with the events that are stored one by one.
         if let annulled, annulled > 0 { saveHolds(source) } else if annulled != nil { saveHeld(event, source) }
@@ -64,6 +65,7 @@ extension Engine {
         }
         if let annulled {
             noteHeld(source)
+            if let change { note(unasked: change, source: source, since: now.monotonic, isHeld: true) }
             if annulled > 0 { noteAnnulled(event, source) }
         } else {
             refuseWaits(source, .dropped, "more than \(kept) events held back") { $0 == event.id }
@@ -137,6 +139,7 @@ extension Engine {
             letGoNext(source, mayDrop: true)
         }
         if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
+        if sources[source].hasUnasked { sources[source].unasked.endHold() }
         door.roomMoved()
         if sources[source].isHeldInRim, case .source(let id) = sources[source].origin {
             sources[source].isHeldInRim = false

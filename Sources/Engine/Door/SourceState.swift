@@ -38,6 +38,8 @@ struct SourceState: Named {
         var rate = RateWindow()
         /// Monotonic microsecond at which `RateLimit=` lets the next event pass.
         var rateDeadline: Int64?
+        /// Of a `[Path]`.
+        var unasked = UnaskedChanges()
     }
 
     private var identity: Identity
@@ -106,6 +108,7 @@ struct SourceState: Named {
         guard let definition = definition?.value else { return }
         traits = Traits(definition)
         (merge, pathEvents) = (.add, .all)
+        if hasUnasked { unasked = UnaskedChanges() }
         switch definition.trigger {
         case .custom(let custom): merge = custom.merge
         case .path(let path): pathEvents = path.events
@@ -147,6 +150,14 @@ struct SourceState: Named {
         get { seldom.value.rateDeadline }
         _modify { yield &seldom.value.rateDeadline }
     }
+
+    /// Of a `[Path]`.
+    var unasked: UnaskedChanges {
+        _read { yield seldom.value.unasked }
+        _modify { yield &seldom.value.unasked }
+    }
+
+    @inline(__always) var hasUnasked: Bool { !seldom.isInitial && !unasked.isEmpty }
 
     @inline(__always) var isSuspended: Bool { !seldom.isInitial && !suspensions.isEmpty }
 

@@ -14,7 +14,7 @@ extension Engine {
         guard !operations[ref].descent.isByHand, !operations[ref].isClosed,
             let rule = sources[operations[ref].source].settle
         else { return }
-        operations[ref].times.latest = now.monotonic + Self.microseconds(rule.longest)
+        operations[ref].times.latest = now.monotonic + Self.span(rule.longest)
         extend(ref, rule)
     }
 
@@ -31,11 +31,11 @@ extension Engine {
     }
 
     private mutating func extend(_ ref: OperationRef, _ rule: SettleRule) {
-        let end = min(now.monotonic + Self.microseconds(rule.quiet), operations[ref].times.latest)
+        let end = min(now.monotonic + Self.span(rule.quiet), operations[ref].times.latest)
         operations[ref].times.wakeUp = max(operations[ref].times.wakeUp, end)
     }
 
-    private static func microseconds(_ span: TimeSpan) -> Int64 { min(Int64(clamping: span.microseconds), never) }
+    static func span(_ span: TimeSpan) -> Int64 { min(Int64(clamping: span.microseconds), never) }
 
     // MARK: Across a restart
 
@@ -48,7 +48,7 @@ extension Engine {
     /// Monotonic microsecond at which a restored operation is submitted though events come.
     func latestSubmission(_ left: Int64?, source: Int) -> Int64 {
         guard let left, let rule = sources[source].settle else { return 0 }
-        return now.monotonic + min(max(0, left), Self.microseconds(rule.longest))
+        return now.monotonic + min(max(0, left), Self.span(rule.longest))
     }
 
     // MARK: Why it waits

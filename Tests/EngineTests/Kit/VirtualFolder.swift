@@ -73,6 +73,21 @@ struct VirtualFolder {
         facts.first { (now[name($0.path)] == nil) != ($0.change == .deleted) }.map { "\($0.shown) is not true" }
     }
 
+    /// Which of these facts tells of a path where nothing stood before, and nothing stands now; `nil`: none.
+    func temporary(in facts: [PathFact]) -> String? {
+        let told = facts.first { fact in
+            [fact.path, fact.oldPath].compactMap { $0.map(name) }.contains { before[$0] == nil && now[$0] == nil }
+        }
+        return told.map { "\($0.shown) has come and gone" }
+    }
+
+    /// The path whose end none of these facts tells; `nil`: there is none.
+    func silence(about facts: [PathFact]) -> String? {
+        let told = Set(facts.flatMap { [$0.path, $0.oldPath].compactMap { $0.map(name) } })
+        return Self.names.first { before[$0] != nil && now[$0] == nil && !told.contains($0) }
+            .map { "nobody tells that \($0) is gone" }
+    }
+
     /// What is wrong with `facts` as an account of all that has happened; `nil`: nothing.
     func objection(to facts: [PathFact]) -> String? {
         var at: [String: PathFact] = [:]

@@ -1,0 +1,155 @@
+import Schedule
+import SeedKit
+import Testing
+import WatchFile
+
+@testable import Engine
+
+/// Changes that `Events=` do not ask for count where something waits for what comes behind them, or would wait
+/// (`UnaskedChanges`).
+@Suite("Changes that nobody asks for")
+struct UnaskedChangeTests {
+    private func fixture(
+        _ events: PathEvents, key: KeyRule = .handler, settling: UInt64? = 1, isSuspended: Bool = false,
+        isQueueSuspended: Bool = false
+    ) -> EngineFixture {
+        let rule = settling.map { SettleRule(quiet: .seconds($0), longest: .seconds(10 * $0)) }
+        return EngineFixture(
+            Configuration.of(
+                queues: [.serial("q", isSuspended: isQueueSuspended)], handlers: [.exec("h")],
+                sources: [
+                    .path("p", to: "h", on: "q", key: key, isSuspended: isSuspended, events: events, settle: rule)
+                ]))
+    }
+
+    private func told(_ fixture: EngineFixture) -> [String] {
+        fixture.engine.operationViews.flatMap(\.events).map(\.shown)
+    }
+
+    private func counters(_ fixture: EngineFixture) -> Counters? {
+        fixture.engine.sourceViews.first { $0.id == SourceID(.path, "p") }?.counters
+    }
+
+    @Test(arguments: [KeyRule.handler, .perPath])
+    func theEndOfATemporaryFileIsNoNews(key: KeyRule) {
+        let fixture = fixture(.deleted, key: key)
+        fixture.path("p", .written, "/w/tmp", isNew: true)
+        fixture.path("p", .deleted, "/w/tmp")
+        #expect(told(fixture) == [])
+        #expect(counters(fixture)?.accepted == 1 && counters(fixture)?[.annulled] == 1)
+        fixture.path("p", .written, "/w/f")
+        fixture.path("p", .deleted, "/w/f")
+        #expect(told(fixture) == ["deleted:f"])
+    }
+
+    /// `sed -i`, and a file that is made anew.
+    @Test func aNewFileInThePlaceOfAnOldOneIsNeitherRenamedNorCreated() {
+        let renames = fixture(.renamed)
+        renames.path("p", .written, "/w/tmp", isNew: true)
+        renames.path("p", .renamed, "/w/f", from: "/w/tmp", replaced: true)
+        #expect(told(renames) == [])
+        let creations = fixture(.created)
+        creations.path("p", .deleted, "/w/f")
+        creations.path("p", .created, "/w/f")
+        #expect(told(creations) == [])
+    }
+
+    @Test func itIsOldWhenASettledOperationWouldHaveRun() {
+        let fixture = fixture(.deleted)
+        fixture.path("p", .written, "/w/a", isNew: true)
+        fixture.advance(seconds: 1)
+        fixture.path("p", .deleted, "/w/a")
+        #expect(told(fixture) == ["deleted:a"])
+        fixture.advance(seconds: 1)
+        fixture.endFirst()
+        // `MaxSettleSec=`.
+        for _ in 0..<20 {
+            fixture.path("p", .written, "/w/b", isNew: true)
+            fixture.advance(seconds: 0.5)
+        }
+        fixture.path("p", .deleted, "/w/b")
+        #expect(told(fixture) == ["deleted:b"])
+    }
+
+    @Test func withoutAnOperationThatWaitsNothingIsKept() {
+        let fixture = fixture(.deleted, settling: nil)
+        fixture.path("p", .written, "/w/a", isNew: true)
+        fixture.path("p", .deleted, "/w/a")
+        #expect(told(fixture) == ["deleted:a"])
+    }
+
+    @Test func itCountsAsLongAsAnOperationWaits() {
+        let fixture = fixture(.deleted, settling: nil, isQueueSuspended: true)
+        fixture.path("p", .deleted, "/w/f")
+        fixture.path("p", .written, "/w/tmp", isNew: true)
+        fixture.advance(seconds: 3600)
+        fixture.path("p", .deleted, "/w/tmp")
+        #expect(told(fixture) == ["deleted:f"])
+        fixture.path("p", .written, "/w/new", isNew: true)
+        fixture.resume("q")
+        fixture.endFirst()
+        fixture.path("p", .deleted, "/w/new")
+        #expect(told(fixture) == ["deleted:new"])
+    }
+
+    @Test func itCountsAsLongAsTheSourceIsSuspended() {
+        let fixture = fixture(.deleted, isSuspended: true)
+        fixture.path("p", .written, "/w/tmp", isNew: true)
+        fixture.path("p", .written, "/w/new", isNew: true)
+        fixture.advance(seconds: 3600)
+        fixture.path("p", .deleted, "/w/tmp")
+        #expect(counters(fixture)?[.held] == 0 && counters(fixture)?[.annulled] == 1)
+        fixture.resume("path/p")
+        fixture.path("p", .deleted, "/w/new")
+        #expect(told(fixture) == ["deleted:new"])
+    }
+
+    @Test func noMoreAreKeptThanTheLimit() {
+        let fixture = fixture(.deleted)
+        for number in 0...UnaskedChanges.limit { fixture.path("p", .written, "/w/\(number)", isNew: true) }
+        fixture.path("p", .deleted, "/w/\(UnaskedChanges.limit)")
+        #expect(told(fixture) == [])
+        fixture.path("p", .deleted, "/w/0")
+        #expect(told(fixture) == ["deleted:0"])
+    }
+
+    /// A path source tells a rename that is not asked for as what it means at each end, and a file that comes as written.
+    private func asTold(_ fact: PathFact, _ events: PathEvents) -> [PathFact] {
+        switch fact.change {
+        case .renamed where !events.contains(.renamed):
+            guard let oldPath = fact.oldPath else { return [] }
+            let come = PathFact(
+                fact.isFolder ? .created : .written, path: fact.path, root: fact.root, isNew: !fact.hasReplaced,
+                isFolder: fact.isFolder)
+            return [PathFact(.deleted, path: oldPath, root: fact.root, isFolder: fact.isFolder), come]
+        case .created where !events.contains(.created) && !fact.isFolder:
+            return [PathFact(.written, path: fact.path, root: fact.root, isNew: true)]
+        case .modified, .attributes: return events.contains(PathEvents(fact.change)) ? [fact] : []
+        case .created, .written, .deleted, .renamed: return [fact]
+        }
+    }
+
+    @Test func ofAnythingThatCameAndWentNobodyIsTold() {
+        for seed in Seeds.range(300, long: 20000) {
+            var random = SeededGenerator(seed: seed)
+            var folder = VirtualFolder(&random)
+            let events = PathEvents(rawValue: UInt8(1 + random.upTo(62)))
+            let fixture = fixture(events, key: random.chance(50) ? .handler : .perPath)
+            var sent: [PathFact] = []
+            for _ in 0..<(1 + random.upTo(12)) { sent += folder.change(&random).flatMap { asTold($0, events) } }
+            for fact in sent { fixture.send(.event(SourceID(.path, "p"), .path(fact))) }
+            let facts = fixture.engine.operationViews.flatMap(\.events).compactMap { event in
+                if case .path(let fact) = event.fact { fact } else { nil }
+            }
+            // The end of a file is told where a folder stands by now that nobody asks for, and the other way round.
+            let objections = [
+                events.isSuperset(of: [.created, .written]) ? folder.falsehood(in: facts) : nil, folder.temporary(in: facts),
+                events.contains(.deleted) ? folder.silence(about: facts) : nil,
+            ]
+            if let objection = objections.compactMap(\.self).first {
+                Issue.record("seed \(seed), \(events): \(objection), in \(facts.map(\.shown)) of \(sent.map(\.shown))")
+                return
+            }
+        }
+    }
+}
