@@ -87,6 +87,67 @@ import Varlink
         }
     }
 
+    @Test func whatNoEventComesOfIsSaid() throws {
+        let text = """
+            [Path links]
+            Path=@/in
+            Recursive=yes
+            FollowSymlinks=yes
+            Prune=no
+            Poll=yes
+            Exec=/bin/true
+            [Path full]
+            DirectoryNotEmpty=@/full
+            Exec=/bin/true
+            [Path own]
+            PathChanged=@/own
+            Exec=/bin/true
+
+            """
+        let made = "mkdir -p in/no in/d out full own; ln -s .. in/up; ln -s /proc in/proc; ln -s ../out in/out"
+        try Watchd.run(
+            text,
+            prepare: { folder in
+                let made = try Program.run(["sh", "-ec", made], folder: folder.path)
+                #expect(made.code == 0)
+            }
+        ) { watchd in
+            func said(_ path: String) throws -> String? {
+                let steps = try watchd.call(Explain.self, .init(path: watchd.folder[path])).steps
+                return steps.first.map { "\($0.code) \($0.sentence.replacing(watchd.folder.path, with: "@"))" }
+            }
+            func expect(_ path: String, _ words: String) throws {
+                let sentence = try said(path)
+                #expect(sentence == words)
+            }
+            let links = "path/links: Path=@/in does not see it:"
+            for (path, words) in [
+                ("in", "excluded path/links: Path=@/in tells of what is in it, not of the folder itself"),
+                (
+                    "in/d",
+                    "excluded path/links: Path=@/in does not tell of it: a folder is never written, and Events= asks for nothing else"
+                ),
+                ("in/no", "pruned \(links) Prune= leaves out @/in/no"),
+                (
+                    "in/up/x",
+                    "unseen \(links) @/in/up is not followed, as it leads to a folder on the way to it, or above one"
+                ),
+                (
+                    "in/proc/1",
+                    "unseen \(links) @/in/proc is not followed, as it leads to what the kernel makes as it is read"
+                ),
+                ("in/out/x", "seen path/links: Path=@/in sees it: written starts links; compared every 30s"),
+                ("full/.x", "excluded path/full: DirectoryNotEmpty=@/full does not count hidden files and backups"),
+                (
+                    "own/a/b",
+                    "not-recursive path/own: PathChanged=@/own without Recursive=yes sees only what is directly in it"
+                ),
+            ] {
+                try expect(path, words)
+            }
+        }
+    }
+
     @Test func aConditionIsAboutItsPaths() throws {
         let text = """
             [Path flag]

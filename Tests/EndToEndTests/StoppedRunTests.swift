@@ -129,6 +129,25 @@ import Testing
         }
     }
 
+    /// That its handler is not told of it is no loss.
+    @Test func theEndOfAProcessByTheStopIsNoProblem() throws {
+        let text = """
+            [Process worker]
+            Command=/bin/sleep 1000
+            Handler=ended
+            [Handler ended]
+            Exec=/bin/true
+
+            """
+        try Lives.run(text, settings: Self.settings) { lives in
+            try wait(for: "the process") { try lives.watchd.source("process/worker").state == .armed }
+            lives.stop()
+            #expect(lives.watchd.logText.contains("ended"))
+            try lives.start()
+            #expect(try problems(lives) == [])
+        }
+    }
+
     @Test func whatWaitedIsNamedAfterTheNextStartAndOnlyThen() throws {
         let text = """
             [Custom job]

@@ -109,7 +109,7 @@ import Testing
             #expect(watchd.folder.lines("begun").count == 2)
             let died = try watchd.ended("index").first { $0.redelivered }
             let why = try watchd.control("explain", "\(try #require(died).id)").text
-            #expect(why.contains("started again on queue jobs: how its run before"), "\(why)")
+            #expect(why.contains("handed on again on queue jobs: its worker had ended"), "\(why)")
             try watchd.waitForLog("exit 3")
         }
     }

@@ -187,6 +187,13 @@ struct CalendarTimerTests {
         #expect(elapses(fixture) == ["1.0"])
     }
 
+    @Test func theStoreKnowsItsLastElapse() {
+        let fixture = fixture(.calendar("t", "hourly", catchUp: .one), at: 1_000_000)
+        fixture.advance(seconds: 7300)
+        let stamps = fixture.writes.compactMap { if case .timer(_, let stamp) = $0 { stamp } else { nil } }
+        #expect(stamps.last?.lastElapse == fixture.events.last?.event.time)
+    }
+
     @Test func aSuspendedTimerHasMissedNothing() {
         let until = Self.start - Self.hour - 60_000_000
         let over = Suspension(by: "me", since: Self.start - 4 * Self.hour, until: until)

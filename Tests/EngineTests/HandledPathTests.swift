@@ -225,6 +225,28 @@ import WatchFile
         #expect(fixture.engine.storedPaths == [SourceID(.path, "p"): [Array("/w/b".utf8)]])
     }
 
+    /// A kill: nobody records what the runs that go on were told of.
+    @Test func whatStandsThereAsRunsWereToldIsKnown() {
+        let fixture = fixture()
+        func started() -> [String] {
+            let paths = DurableTests.state(fixture.writes, ended: fixture.ended).startedPaths
+            return (paths[SourceID(.path, "p")] ?? [:]).map { "\(String(decoding: $0.key, as: UTF8.self)) \($0.value)" }
+        }
+        func goOn() { for run in fixture.runs { fixture.send(.runIsLong(run)) } }
+        fixture.change("p", .written, "/w/a", 1)
+        #expect(started() == [])
+        goOn()
+        fixture.change("p", .deleted, "/w/b", nil)
+        #expect(started() == ["/w/a file"])
+        fixture.endFirst()
+        goOn()
+        #expect(started() == [])
+        fixture.endAll()
+        fixture.change("p", .renamed, "/w/d", 1, from: "/w/c")
+        goOn()
+        #expect(started() == ["/w/d file"])
+    }
+
     @Test func aRunThatComesAgainAfterAStopIsKept() {
         let fixture = fixture { $0.onStop = .again }
         fixture.change("p", .written, "/w/a", 1)

@@ -87,6 +87,18 @@ import WatchFile
         #expect(fixture.running.count == 1)
     }
 
+    @Test func aPathWhoseChangeIsUndoneIsWaitedForAgain() {
+        let fixture = EngineFixture(configuration(["/a", "/b", "/c"]))
+        fixture.path("p", .written, "/a/1", isNew: true, root: "/a")
+        change(fixture, "/b/1")
+        fixture.path("p", .deleted, "/a/1", root: "/a")
+        #expect(fixture.engine.operation(1)?.waitingFor == "Join=all, a change of /a and 1 more")
+        change(fixture, "/c/1")
+        #expect(fixture.running == [] && fixture.engine.operation(1)?.waitingFor == "Join=all, a change of /a")
+        change(fixture, "/a/1")
+        #expect(fixture.running.count == 1)
+    }
+
     @Test func aStopCancelsItAndADurableQueueKeepsIt() {
         let fixture = EngineFixture(configuration())
         change(fixture, "/a/1")

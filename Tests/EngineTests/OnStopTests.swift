@@ -186,6 +186,34 @@ import WatchFile
         #expect(next.starts.map(\.run.attempt) == (policy == .again ? [2] : []))
     }
 
+    /// Another run holds the stop up meanwhile.
+    @Test(arguments: StopPolicy.allCases) func anAttemptThatFailsDuringTheStopIsTriedAgainBehindIt(
+        _ policy: StopPolicy
+    ) {
+        let configuration = Configuration.of(
+            queues: [.serial("jobs"), .serial("plain")],
+            handlers: [
+                .exec("job") { ($0.onStop, $0.retry.limit, $0.retry.delay) = (policy, 1, .seconds(60)) },
+                .exec("mail"),
+            ],
+            sources: [.custom("job", to: "job", on: "jobs"), .custom("mail", to: "mail", on: "plain")])
+        let fixture = EngineFixture(configuration)
+        fixture.emit("job")
+        fixture.emit("mail")
+        for start in fixture.starts { fixture.spawn(start.run) }
+        fixture.send(.drain)
+        #expect(fixture.drained == nil)
+        fixture.end(fixture.starts[0].run, .exited(3))
+        fixture.endAll()
+        #expect(fixture.drained == [])
+        let job = fixture.ended.first { $0.handler == "job" }
+        #expect(job?.result == (policy == .fail ? .failed : nil))
+        #expect(job?.reason == (policy == .fail ? "watchd stopped before it was tried again" : nil))
+        let next = restarted(fixture, configuration)
+        next.advance(seconds: 120)
+        #expect(next.starts.map(\.run.attempt) == (policy == .fail ? [] : [2]))
+    }
+
     @Test func whatNeverStartedIsCancelledWhichIsAnEndToo() {
         let configuration = Self.configuration(.again) { $0.completions.finished = ["always"] }
         let fixture = EngineFixture(configuration)

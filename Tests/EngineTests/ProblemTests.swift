@@ -60,6 +60,26 @@ import WatchFile
             facts == ["backlog full: 12 of 10", "it is late", "backlog full: 13 of 10", "it is late"])
     }
 
+    @Test func eachWorkerHasItsOwn() {
+        func worker(_ copy: Int) -> Problem {
+            var problem = problem("handler/job", "worker \(copy): SIGKILL after 11s")
+            problem.part = copy
+            return problem
+        }
+        let fixture = EngineFixture(configuration())
+        see(fixture, worker(1))
+        see(fixture, worker(2))
+        see(fixture)
+        let told = fixture.starts.flatMap(\.events).compactMap { event in
+            if case .problem(let fact) = event.fact {
+                "\(fact.isSolved ? "-" : "+")\(fact.problem.sentence.prefix(8))"
+            } else {
+                nil
+            }
+        }
+        #expect(told == ["+worker 1", "-worker 1", "+worker 2", "-worker 2"])
+    }
+
     @Test func aProblemOfThoseWhoAreToldStartsNoneOfThem() {
         let fixture = EngineFixture(configuration { $0.completions.failure = ["next"] })
         see(fixture, problem("handler/told"), problem("handler/next"), problem("run told 12"), problem("run next 3"))

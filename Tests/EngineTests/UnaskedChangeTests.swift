@@ -143,7 +143,8 @@ struct UnaskedChangeTests {
             }
             // The end of a file is told where a folder stands by now that nobody asks for, and the other way round.
             let objections = [
-                events.isSuperset(of: [.created, .written]) ? folder.falsehood(in: facts) : nil, folder.temporary(in: facts),
+                events.isSuperset(of: [.created, .written]) ? folder.falsehood(in: facts) : nil,
+                folder.temporary(in: facts),
                 events.contains(.deleted) ? folder.silence(about: facts) : nil,
             ]
             if let objection = objections.compactMap(\.self).first {

@@ -105,10 +105,10 @@ struct HandledLife {
         try wait(for: "the comparison to be over") { rim.comparisons.last ?? nil == nil }
     }
 
-    /// Everything that was told until now is handled, and looked at again.
-    func handleAll() throws {
+    /// Everything that was told until now is handled, and looked at again; or only this.
+    func handleAll(where isHandled: (PathFact) -> Bool = { _ in true }) throws {
         let moments = rim.inputs.flatMap { input -> [PathMoment] in
-            guard case .change(_, let fact, let state) = input else { return [] }
+            guard case .change(_, let fact, let state) = input, isHandled(fact) else { return [] }
             let old = fact.oldPath.map { PathMoment(root: fact.root, path: $0, state: .nothing) }
             return [old, PathMoment(root: fact.root, path: fact.path, state: state)].compactMap(\.self)
         }

@@ -415,6 +415,63 @@ import WatchFile
         }
     }
 
+    /// A run that an earlier watchd has left was told of a new file, which is gone by now.
+    @Test(arguments: [false, true]) func theEndOfWhatARunWasToldOfIsTold(isRecursive: Bool) throws {
+        try with(isRecursive) { setup in
+            try setup.begin()
+            let (gone, old) = (setup.folder["in/gone"].pathBytes, setup.folder["in/a"].pathBytes)
+            setup.store.state.withLock { $0.started = [gone: .file, old: .file] }
+            try setup.live { life in
+                try wait(for: "it, not \(life.told)") { life.told == ["deleted gone*"] }
+            }
+            setup.store.state.withLock { $0.started = [:] }
+            try setup.begin { life in
+                try wait(for: "it again, not \(life.told)") { life.told == ["deleted gone*"] }
+            }
+            try setup.expectNothing()
+        }
+    }
+
+    /// It was gone already when watchd read that it was written; the stop comes before its end is handled.
+    @Test(arguments: [false, true]) func theEndOfWhatIsGoneAlreadyIsToldAgain(isRecursive: Bool) throws {
+        try with(isRecursive, ["a", "b", "c"]) { setup in
+            setup.events = [.written, .deleted, .renamed]
+            try setup.live { life in
+                try life.waitUntilCompared()
+                try life.rim.core.queue.sync {
+                    try TreeSetup.shell("echo x >> in/a; rm in/a; mv in/b in/d; rm in/d", in: setup.folder.path)
+                }
+                try wait(for: "both ends, not \(life.told)") {
+                    ["deleted a", "deleted d"].allSatisfy(life.told.contains)
+                }
+                try life.handleAll(where: { $0.change != .deleted })
+            }
+            try setup.begin { life in
+                try wait(for: "both again, not \(life.told)") { life.told.sorted() == ["deleted a*", "deleted d*"] }
+            }
+            try setup.expectNothing()
+        }
+    }
+
+    /// Nothing is written into it: it is whole when it is made.
+    @Test(arguments: [false, true]) func aFIFOIsKnownFromWhenItComes(isRecursive: Bool) throws {
+        try with(isRecursive) { setup in
+            setup.events = [.written, .deleted]
+            try setup.live { life in
+                try life.waitUntilCompared()
+                try TreeSetup.shell("mkfifo in/fifo; echo > in/z", in: setup.folder.path)
+                try wait(for: "the next one") { life.told == ["written z"] }
+                try life.handleAll()
+                #expect(setup.stored.contains("fifo"))
+            }
+            try TreeSetup.shell("rm in/fifo", in: setup.folder.path)
+            try setup.begin { life in
+                try wait(for: "its end, not \(life.told)") { life.told == ["deleted fifo*"] }
+            }
+            try setup.expectNothing()
+        }
+    }
+
     @Test func aNewFolderIsKnownByItsNewNameAlone() throws {
         try with(true) { setup in
             try setup.live { life in

@@ -231,6 +231,6 @@ import WatchFile
         ("a", false), (".a", true), ("a~", true), ("lost+found", true), ("a.swp", true), ("a.dpkg-new", true),
         ("a.jpg", false), ("swp", false), ("a.b.old", true),
     ]) func whatCountsAsNothing(name: String, isNothing: Bool) {
-        #expect(LevelView.isHiddenOrBackup(Array(name.utf8)) == isNothing)
+        #expect(PathLevels.isHiddenOrBackup(Array(name.utf8)) == isNothing)
     }
 }

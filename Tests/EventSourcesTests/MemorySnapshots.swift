@@ -13,6 +13,7 @@ final class MemorySnapshots: PathSnapshotStore, Sendable {
         /// Whatever is told is noted there, as the engine does.
         var notesOpen = false
         var stored: Set<[UInt8]> = []
+        var started: [[UInt8]: PathState.Kind] = [:]
         var missing: String?
         /// Calls of `write`.
         var writes = 0
@@ -75,6 +76,8 @@ final class MemorySnapshots: PathSnapshotStore, Sendable {
     func isBeingHandled(_ path: [UInt8], of id: SourceID) -> Bool { state.withLock { $0.open.contains(path) } }
 
     func takeStoredPaths(of id: SourceID) -> Set<[UInt8]> { state.withLock { $0.stored } }
+
+    func startedPaths(of id: SourceID) -> [[UInt8]: PathState.Kind] { state.withLock { $0.started } }
 
     /// Names with `?` behind those whose stamp is not trusted.
     func names(below root: [UInt8]) -> [String] {

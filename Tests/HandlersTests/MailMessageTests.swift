@@ -9,7 +9,7 @@ import WatchFile
     private let cause = Event(id: 1, time: 0, fact: .custom(CustomFact(data: 7)))
 
     private func completion(
-        _ outcome: CompletionFact.Outcome = .failure, _ result: Result = .failed, reason: String? = nil,
+        _ outcome: CompletionFact.Outcome = .failure, _ result: Result? = .failed, reason: String? = nil,
         exit: Exit? = .exited(3), output: String = ""
     ) -> Event {
         let fact = CompletionFact(
@@ -102,6 +102,9 @@ import WatchFile
         #expect(body.hasSuffix("\n\n-- \nwatchd on web1, handler mail, operation 9\n"))
         let retried = parts(message([completion(.retry)])).body
         #expect(!retried.contains("watchctl retry") && retried.contains("It wrote nothing."))
+        #expect(!parts(message([completion(exit: nil)])).body.contains("It wrote nothing."))
+        let late = parts(message([completion(.late, nil, exit: nil)])).body
+        #expect(!late.contains("watchctl output") && late.contains("watchctl show 4711"))
         #expect(!parts(message([completion()], mayRetry: false)).body.contains("watchctl retry"))
         #expect(!parts(message([completion(.success, .done)])).body.contains("watchctl retry"))
     }

@@ -46,6 +46,25 @@ import Testing
         #expect(trigger.sight(of: bytes("/srv/b/cache/1")) == .seen(root: bytes("/srv")))
     }
 
+    @Test func ofAFolderLessIsTold() throws {
+        func sight(_ path: String, _ trigger: PathTrigger) -> PathSight? {
+            trigger.sight(of: bytes(path), isFolder: true)
+        }
+        var tree = try trigger(["/srv"], recursive: true, prune: [".git"])
+        #expect(sight("/srv", tree) == .root(bytes("/srv")))
+        #expect(sight("/srv/a", tree) == .folder(root: bytes("/srv")))
+        #expect(sight("/srv/.git", tree) == .pruned(folder: bytes("/srv/.git"), root: bytes("/srv")))
+        #expect(try sight("/srv/a", trigger(["/srv"])) == .seen(root: bytes("/srv")))
+        tree.events = .changed
+        #expect(sight("/srv/a", tree) == .seen(root: bytes("/srv")))
+        tree.events = .attributes
+        #expect(sight("/srv", tree) == .seen(root: bytes("/srv")))
+        var own = try trigger(["/srv"])
+        own.ownEvents[bytes("/srv")] = .ofPathChanged
+        #expect(sight("/srv", own) == .seen(root: bytes("/srv")))
+        #expect(own.assignment(of: bytes("/srv")) == "PathChanged=/srv")
+    }
+
     @Test func theFilterThatDecidesIsNamed() throws {
         let trigger = try trigger(["/srv"], include: ["*.jpg", "*.tmp"], exclude: ["x*", "*.tmp"])
         #expect(trigger.sight(of: bytes("/srv/a.jpg")) == .seen(root: bytes("/srv")))

@@ -87,7 +87,7 @@ extension Runtime {
     }
 
     private func takeUp(_ state: StoredState, _ contents: StoreContents) {
-        snapshots.take(contents)
+        snapshots.take(contents, state)
         tellCancelled(state)
         tell(StoreLoss(contents, state, folder: StateDirectory.path(engine.settings)))
         let record = recordReader()
@@ -247,7 +247,7 @@ extension Runtime {
             members.restore(state)
             // Sources that are let go by this look for them.
             takePositions(state)
-            snapshots.take(contents)
+            snapshots.take(contents, state)
             handle(.restored(state))
             watchTickets(state)
             snapshots.begin(parts.configuration)

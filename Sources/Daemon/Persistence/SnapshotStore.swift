@@ -23,6 +23,7 @@ final class SnapshotStore: PathSnapshotStore {
     private var roots: [Key: SnapshotRoot] = [:]
     /// Of operations that an earlier watchd has left.
     private var storedPaths: [SourceID: Set<[UInt8]>] = [:]
+    private var startedPaths: [SourceID: [[UInt8]: PathState.Kind]] = [:]
 
     init(_ runtime: Runtime) { self.runtime = runtime }
 
@@ -30,9 +31,12 @@ final class SnapshotStore: PathSnapshotStore {
 
     /// The snapshots in the store that was opened.
     ///
-    /// - Parameter isAnew: it is another one: what it has of this watchd is nothing.
-    func take(_ contents: StoreContents, isAnew: Bool = false) {
+    /// - Parameters:
+    ///   - state: the same contents, as the engine takes them up.
+    ///   - isAnew: it is another one: what it has of this watchd is nothing.
+    func take(_ contents: StoreContents, _ state: StoredState? = nil, isAnew: Bool = false) {
         roots = [:]
+        startedPaths = state?.startedPaths ?? [:]
         for (source, root, about) in contents.snapshots {
             // One that cannot be read counts as none.
             guard !isAnew, let id = SourceID(description: source), let known = StateCoding.snapshotRoot(about) else {
@@ -143,6 +147,7 @@ final class SnapshotStore: PathSnapshotStore {
     }
 
     func takeStoredPaths(of id: SourceID) -> Set<[UInt8]> { storedPaths[id] ?? [] }
+    func startedPaths(of id: SourceID) -> [[UInt8]: PathState.Kind] { startedPaths[id] ?? [:] }
 }
 
 extension Persistence {

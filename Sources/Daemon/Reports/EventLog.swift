@@ -179,7 +179,8 @@ enum EventLog {
 
     /// `try 1 failed in 40s, exit 12; again in 10s`.
     private static func retry(_ view: OperationView) -> String {
-        let pause = view.nextAttempt.map { $0 - (view.ended ?? $0) }
+        // A service may have ended long before that is known.
+        let pause = view.nextAttempt.map { $0 - max(view.ended ?? $0, Linux.now(.realtime)) }
         let again = pause.map { $0 > 0 ? "in \(SpanText.remaining($0))" : "at once" } ?? "soon"
         return "try \(view.attempt) \(sentence(view, .failed)); again \(again)"
     }

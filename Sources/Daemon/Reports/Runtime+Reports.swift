@@ -37,7 +37,7 @@ extension Runtime {
         case .condition(let id, let condition, _): note(condition, of: id)
         case .refused(let delivery):
             refused.add(delivery, now: Linux.now(.realtime))
-            if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
+            if isStopping, delivery.result == .cancelled, !isOfStop(delivery) { cancelled.add(delivery.handler) }
         case .missed(let id, let count, let reason):
             stands.missed(MissedText.sentence(count, reason), of: id, at: Linux.now(.realtime))
         case .progress(let id):
@@ -76,6 +76,14 @@ extension Runtime {
     }
 
     /// By the time that a report is taken, a stop that waits for nobody is over.
+    /// The end of a process that the stop itself has ended is no news that is lost.
+    private func isOfStop(_ delivery: RefusedDelivery) -> Bool {
+        guard case .process = delivery.event.fact, case .source(let id) = delivery.origin,
+            case .process(.command)? = engine.definition(of: id)?.trigger
+        else { return false }
+        return stopBegan.map { delivery.event.time >= $0 } ?? false
+    }
+
     var isStopping: Bool { engine.phase == .draining || engine.phase == .drained }
 
     /// A descriptor that is handed over is closed when the last operation with it has gone.

@@ -191,6 +191,8 @@ extension OperationView {
         switch newest.fact {
         case .path(let fact): return fact.path.printable
         case .completion(let fact):
+            // In a digest.
+            let origin = newest.origin ?? origin
             return "\(origin.name) \(fact.operation) \(fact.result?.rawValue ?? fact.outcome.rawValue)"
         case .command(let fact): return fact.title
         case .timer, .signal, .line, .process, .unit, .custom, .group, .finalizer, .silence, .problem:

@@ -14,6 +14,7 @@ extension Runtime {
             manager.stopping("stopping, \(statusLine)")
             manager.extendTimeout(atMost: drainLimit)
             handled?.sourcesClose()
+            stopBegan = Linux.now(.realtime)
             handle(.drain)
             // A stop may be ended by a kill.
             noteCancelled()

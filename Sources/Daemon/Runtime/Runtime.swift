@@ -89,6 +89,8 @@ final class Runtime {
     var storeLoss: StoreLoss?
     /// By this stop, and by the one before the start.
     var cancelled = WaitingByHandler()
+    /// Wall clock, microseconds.
+    var stopBegan: Int64?
     var cancelledBefore = WaitingByHandler()
     /// The end of the watchd before, where it was no stop.
     var uncleanEnd: UncleanEnd?

@@ -11,6 +11,8 @@ package struct Problem: Equatable, Sendable {
     package var help: String?
     /// A time as RFC 3339 writes it.
     package var since: String
+    /// Of several alike that the object has, as its workers are.
+    package var part: Int?
 
     package init(object: String, sentence: String, action: String, help: String? = nil, since: String) {
         self.object = object

@@ -51,6 +51,7 @@ extension Engine {
             if isDelayStored { saveStamp(source) }
             return
         }
+        if elapses.count > 0, !sources[source].isSuspended { sources[source].lastEvent = now.realtime }
         // With what is durable the store is told anyway; so what was accepted is never caught up.
         let isKnown = rule.trigger.catchUp != .none && isDurable(source: source)
         if isKnown || sources[source].timer.isStampDue(rule, now: now) { saveStamp(source) }

@@ -32,7 +32,8 @@ extension Engine {
         sources[source].lastEvent = event.time
         actions.append(.report(accepted(event, source)))
         if life.isOpen {
-            if sources[source].isSuspended || (depth == 0 && sources[source].holds) { return hold(event, source: source) }
+            let isHeldBack = sources[source].isSuspended || (depth == 0 && sources[source].holds)
+            if isHeldBack { return hold(event, source: source) }
             if depth == 0,
                 let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: false)
             {

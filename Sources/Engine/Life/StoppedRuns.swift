@@ -21,6 +21,12 @@ extension Engine {
         }
     }
 
+    /// A run that fails during the stop is tried again after the next start, as one that the stop leaves alone is which
+    /// fails behind it.
+    func isTriedAfterStop(_ ref: OperationRef) -> Bool {
+        runsAgain(ref) || (stopPolicy(ref) == .leave && !operations[ref].progress.isCancelled)
+    }
+
     /// Leaves it to the next start; from now on it is durable.
     mutating func setAsideForAgain(_ ref: OperationRef) {
         operations[ref].record.isDurable = true

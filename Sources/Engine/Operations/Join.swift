@@ -57,10 +57,11 @@ extension Engine {
 
     /// `nil`: it waits for none.
     func joinSentence(_ ref: OperationRef) -> String? {
-        guard !joins.isEmpty, let roots = joins[ref.id],
+        guard !joins.isEmpty, joins[ref.id] != nil,
             case .path(let trigger) = sources[operations[ref].source].definition?.value.trigger
         else { return nil }
-        let missing = missingRoots(roots, ref)
+        // A change may have been annulled since.
+        let missing = missingRoots(changedRoots(ref), ref)
         let first = missing.first.map(trigger.text) ?? ""
         let more = missing.count > 1 ? " and \(missing.count - 1) more" : ""
         return "Join=all, a change of \(first)\(more)"

@@ -41,6 +41,12 @@ extension Engine {
         guard verdict.result == .failed, let pause = pause(ref, run, verdict) else {
             return finish(ref, verdict)
         }
+        guard life.isOpen || isTriedAfterStop(ref) else {
+            var verdict = verdict
+            let why = "watchd stopped before it was tried again"
+            verdict.reason = verdict.reason.map { "\($0); \(why)" } ?? why
+            return finish(ref, verdict)
+        }
         backOff(ref, verdict, pause)
         if life.isStopping { setAsideForAgain(ref) }
     }
@@ -70,7 +76,6 @@ extension Engine {
 
     /// Microseconds until the next attempt; `nil`: there is none.
     private mutating func pause(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) -> Int64? {
-        guard life.isOpen || runsAgain(ref) else { return nil }
         let (id, policy) = (operations[ref].id, run.definition.value.retry)
         if let exit = verdict.exit, run.ending == nil, policy.preventExitStatus.contains(exit) { return nil }
         var used = attempts[id] ?? Attempts()

@@ -20,7 +20,8 @@ extension Engine {
         operations[ref].runs.append(run)
         if isFirst {
             report(ref)
-            note(.started, ref, detail: operations[ref].progress.startsAgain ? .again : .none)
+            let again: Trail.Detail = seat == nil ? .again : .handedAgain
+            note(.started, ref, detail: operations[ref].progress.startsAgain ? again : .none)
         }
         perform(ref, run)
         if isFirst, seat == nil, run.definition.value.isOfRim { noteBegun(ref) }

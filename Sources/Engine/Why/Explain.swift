@@ -72,11 +72,14 @@ extension Engine {
         case (.started, .again):
             return "operation \(step.operation) of \(handler) started again on queue \(queue): "
                 + "how its run before had ended is not known"
+        case (.started, .handedAgain):
+            return "operation \(step.operation) of \(handler) was handed on again on queue \(queue): "
+                + "its worker had ended before it was through with it"
         case (.started, _): return "operation \(step.operation) of \(handler) started on queue \(queue)"
         case (_, .text(let text)):
             return step.operation == 0 ? "\(event)\(step.code.rawValue): \(text)" : text
         case (_, .result(let result)): return "operation \(step.operation) ended \(result.rawValue)"
-        case (_, .none), (_, .again): return "operation \(step.operation) \(step.code.rawValue)"
+        case (_, .none), (_, .again), (_, .handedAgain): return "operation \(step.operation) \(step.code.rawValue)"
         }
     }
 

@@ -1,7 +1,7 @@
 /// Which problems the handlers of `OnProblem=` and `OnSolved=` have been told of, and which they are told of next.
 ///
-/// An object has as many problems as there are sentences about it. One whose sentence merely changes stays the same
-/// problem: neither handler is told anew. Handlers are told at most `limit` times within `span`; after that they are
+/// An object, and each of its workers, has as many problems as there are sentences about it. One whose sentence merely
+/// changes stays the same problem: neither handler is told anew. Handlers are told at most `limit` times within `span`; after that they are
 /// told what still holds by then, so a problem that has come and gone meanwhile is never told.
 struct ProblemWatch: Sendable {
     static let limit = 20
@@ -37,15 +37,22 @@ struct ProblemWatch: Sendable {
         return due
     }
 
+    private struct Subject: Hashable {
+        let object: String
+        let part: Int?
+
+        init(_ problem: Problem) { (object, part) = (problem.object, problem.part) }
+    }
+
     private var comparison: (kept: [Problem], began: [Problem], solved: [Problem]) {
         var (kept, began, solved): ([Problem], [Problem], [Problem]) = ([], [], [])
-        let before = Dictionary(grouping: told, by: \.object)
-        let after = Dictionary(grouping: current, by: \.object)
-        var seen: Set<String> = []
-        for object in (told + current).map(\.object) where seen.insert(object).inserted {
-            var new = after[object] ?? []
+        let before = Dictionary(grouping: told, by: Subject.init)
+        let after = Dictionary(grouping: current, by: Subject.init)
+        var seen: Set<Subject> = []
+        for subject in (told + current).map(Subject.init) where seen.insert(subject).inserted {
+            var new = after[subject] ?? []
             var others: [Problem] = []
-            for problem in before[object] ?? [] {
+            for problem in before[subject] ?? [] {
                 if let index = new.firstIndex(where: { $0.sentence == problem.sentence }) {
                     kept.append(new.remove(at: index))
                 } else {

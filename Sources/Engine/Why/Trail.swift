@@ -23,6 +23,8 @@ struct Trail: Sendable {
         case none
         /// It had started before, and nobody knows whether it was done.
         case again
+        /// A worker had had it, and ended, or watchd did.
+        case handedAgain
         case result(Result)
         case text(String)
     }

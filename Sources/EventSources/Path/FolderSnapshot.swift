@@ -229,6 +229,16 @@ package struct FolderSnapshot: Sendable, Equatable {
     }
 }
 
+extension PathState {
+    /// Of something that stands, or stood, at a path, and whose content is still to be told: a comparison finds a
+    /// difference, whatever stands there.
+    static func untold(_ kind: Kind = .file) -> PathState {
+        var state = PathState(kind)
+        (state.inode, state.size) = (1, -1)
+        return state
+    }
+}
+
 extension FolderSnapshot.Stamp {
     init(_ state: PathState) {
         self = .nothing

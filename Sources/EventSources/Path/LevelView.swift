@@ -127,26 +127,12 @@ struct LevelView: Equatable, Sendable {
     private mutating func addFolder(_ path: [UInt8]) throws(SystemError) {
         guard let entries = try Self.entries(of: path) else { return try awaitEndOfLinks(path) }
         places.insert(Place(folder: path))
-        let counting = entries.filter { !Self.isHiddenOrBackup($0) }
+        let counting = entries.filter { !PathLevels.isHiddenOrBackup($0) }
         guard !counting.isEmpty else { return }
         if !matches.contains(path) { matches.append(path) }
         for name in counting {
             let file = path + (path.last == Self.slash ? [] : [Self.slash]) + name
             if let status = try? Linux.lstat(file) { stamps[file] = Stamp(status) }
         }
-    }
-
-    private static let backupNames: Set<String> = ["lost+found", "aquota.user", "aquota.group"]
-    private static let backupEndings: Set<String> = [
-        "rpmnew", "rpmsave", "rpmorig", "dpkg-old", "dpkg-new", "dpkg-tmp", "dpkg-dist", "dpkg-bak", "dpkg-backup",
-        "dpkg-remove", "ucf-new", "ucf-old", "ucf-dist", "swp", "bak", "old", "new",
-    ]
-
-    /// As `hidden_or_backup_file` of systemd, which counts them as nothing.
-    static func isHiddenOrBackup(_ name: [UInt8]) -> Bool {
-        if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
-        let text = String(decoding: name, as: UTF8.self)
-        if backupNames.contains(text) { return true }
-        return text.lastIndex(of: ".").map { backupEndings.contains(String(text[text.index(after: $0)...])) } ?? false
     }
 }

@@ -214,7 +214,7 @@ extension PathRoot {
         }
         owner.tell(
             PathFact(.renamed, path: fullPath(name), oldPath: fullPath(oldName), root: path, hasReplaced: hasReplaced),
-            state: state(name))
+            state: state(name).map { $0 == .nothing ? .untold() : $0 })
     }
 
     /// Whether two names have changed places (`rename(2)` RENAME_EXCHANGE), which the kernel reports as two renames.
@@ -299,7 +299,8 @@ extension PathRoot {
         isComplete: Bool = true
     ) -> Bool {
         var state = state(name)
-        if !isComplete || change != .deleted && state == .nothing { state?.size = -1 }
+        if change != .deleted, state == .nothing { state = .untold() }
+        if !isComplete { state?.size = -1 }
         return owner.tell(
             PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered, isNew: isNew),
             isFolder: isFolder, state: state)

@@ -93,6 +93,7 @@ extension PathRoot: RecordedPath {
             snapshot.entries[[]] = nil
             snapshot.entries[ownName] = own
         }
+        addStarted(isFolder: own == nil)
         let stored = owner.snapshots?.takeStoredPaths(of: owner.id) ?? []
         if stored.isEmpty { return }
         // However it has changed since, its handler is still to run. The next start knows nothing of that.
@@ -103,6 +104,21 @@ extension PathRoot: RecordedPath {
             trusted.append((own != nil && name == ownName ? [] : name, stamp.state))
         }
         owner.snapshots?.write(trusted, path, of: owner.id)
+    }
+
+    /// Of what stands there as far as handlers were told, and is recorded nowhere, the end is news as well.
+    private func addStarted(isFolder: Bool) {
+        guard let store = owner.snapshots else { return }
+        var rows: [(path: [UInt8], state: PathState)] = []
+        for (full, kind) in store.startedPaths(of: owner.id)
+        where full == path ? !isFolder : isFolder && full.isAtOrBelow(path) {
+            let below = full.below(path)
+            let name = isFolder ? below : Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...])
+            guard !below.contains(Self.slash), snapshot.entries[name] == nil else { continue }
+            snapshot.entries[name] = FolderSnapshot.Stamp(.untold(kind))
+            rows.append((below, .untold(kind)))
+        }
+        if !rows.isEmpty { store.write(rows, path, of: owner.id) }
     }
 
     // MARK: Another way to watch

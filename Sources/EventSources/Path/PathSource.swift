@@ -240,8 +240,8 @@ package final class PathSource: EventSource {
         let mayCount =
             switch told.change {
             case .written, .deleted: true
-            // That of a file is told when it is complete.
-            case .created: isFolder || fact.isFolder
+            // That of a file is told when it is complete, which a FIFO is when it is made.
+            case .created: isFolder || fact.isFolder || state.map { $0.kind == .file && $0.size >= 0 } ?? false
             case .modified, .attributes, .renamed: false
             }
         if isAsked { countFound(told) }

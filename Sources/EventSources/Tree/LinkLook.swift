@@ -115,6 +115,34 @@ struct LinkLook: Sendable {
     }
 }
 
+/// A link on the way to a path that stands for itself, although links are followed.
+package struct RefusedLink: Sendable {
+    package let path: [UInt8]
+    /// A sentence.
+    package let reason: String
+
+    /// The first on the way; `nil`: there is none. May take long.
+    ///
+    /// - Parameters:
+    ///   - links: those on the way, the first one first.
+    ///   - ownPaths: files and folders that watchd writes, without links.
+    package init?(among links: [[UInt8]], below root: [UInt8], ownPaths: [[UInt8]]) {
+        var way: LinkWay?
+        for link in links where link != root && link.isAtOrBelow(root) {
+            guard let refusal = LinkLook.at(link, below: root, ownPaths: ownPaths, &way)?.refusal else { continue }
+            path = link
+            switch refusal {
+            case .cycle: reason = "it leads to a folder on the way to it, or above one"
+            case .own: reason = "it leads to what watchd writes itself"
+            case .generated: reason = "it leads to what the kernel makes as it is read"
+            case .tooDeep, .tooMany, .tooLarge, .failed: reason = refusal.reason ?? "it leads nowhere"
+            }
+            return
+        }
+        return nil
+    }
+}
+
 /// The way from a root to a folder, through links perhaps.
 struct LinkWay: Sendable {
     private static let slash = UInt8(ascii: "/")

@@ -211,6 +211,8 @@ extension TreeRoot {
             tell(.created, node, isRecovered: isRecovered)
         } else if isMoved || status.kind == .regular || status.kind == .symbolicLink {
             tree.set(.isNew, node)
+        } else {
+            tell(.created, node, isRecovered: isRecovered)
         }
         if isMoved && !isBeingWritten(node, status) || status.kind == .symbolicLink {
             tellWritten(node)
@@ -330,6 +332,7 @@ extension TreeRoot {
             addDue(node)
         } else {
             tree.clear([.isNew, .isDue], node)
+            if !events.contains(.created) { tell(.created, node) }
         }
     }
 

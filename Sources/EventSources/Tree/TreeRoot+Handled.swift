@@ -53,7 +53,8 @@ extension TreeRoot: RecordedPath {
 
     func load(_ known: SnapshotRoot, from store: any PathSnapshotStore) {
         let stored = store.takeStoredPaths(of: owner.id)
-        store.read(path, of: owner.id, into: HandledTree(below: path, stored: stored)) {
+        let before = HandledTree(below: path, stored: stored, started: store.startedPaths(of: owner.id))
+        store.read(path, of: owner.id, into: before) {
             $0.add($1, $2)
         } then: { [weak self] handled in
             self?.loaded(handled, known)
@@ -63,11 +64,12 @@ extension TreeRoot: RecordedPath {
     private func loaded(_ handled: HandledTree?, _ known: SnapshotRoot) {
         guard !isOver, record.beginning == .loading else { return }
         record.beginning = .over
-        guard let handled else {
+        guard var handled else {
             // The handled state stays as it is in the store: the next start compares.
             (record.state, record.isComparing) = (.none, false)
             return beginAgain()
         }
+        handled.addStarted()
         owner.snapshots?.write(handled.trusted, path, of: owner.id)
         var tree = handled.tree
         if known.scope.isRecursive {
@@ -95,7 +97,7 @@ extension TreeRoot: RecordedPath {
     func take(over other: Handover) {
         record = other.record
         record.isComparing = true
-        var known = HandledTree(below: path, stored: [])
+        var known = HandledTree(below: path)
         for row in other.snapshot.rows(isFolder: other.isFolder) {
             var state = row.state
             state.isFresh = false

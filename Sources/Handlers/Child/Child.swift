@@ -94,7 +94,9 @@ struct Child: Sendable {
     private func explain(_ error: SpawnError) -> String {
         if let missing = error.missingPrivilege { return "\(error); \(missing)" }
         return switch error.errno {
-        case .argumentsTooLong: "\(error); StandardInput=paths has no such limit, and LimitSTACK= widens it"
+        case .argumentsTooLong:
+            "\(error): one argument has at most 128 KiB, and all a quarter of LimitSTACK=, at most 6 MiB; "
+                + "StandardInput= has no such limit"
         case .noSuchFile where error.step == .execute: "\(error) (or its interpreter)"
         case .wouldBlock where error.step == .clone: "\(error); raise LimitNPROC= or TasksMax="
         default: error.errno.explained("\(error)")

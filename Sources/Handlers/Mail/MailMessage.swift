@@ -149,7 +149,8 @@ package struct MailMessage {
     }
 
     private func output(_ fact: CompletionFact) -> String? {
-        guard !fact.output.isEmpty else { return fact.result == nil ? nil : "It wrote nothing." }
+        // A line has no output of its own: its worker writes.
+        guard !fact.output.isEmpty else { return fact.exit == nil ? nil : "It wrote nothing." }
         var end = fact.output.suffix(Self.outputLimit)
         let isCut = end.count < fact.output.count
         if isCut, let start = end.firstIndex(of: UInt8(ascii: "\n")) { end = end[(start + 1)...] }
@@ -158,10 +159,8 @@ package struct MailMessage {
     }
 
     private func help(_ fact: CompletionFact) -> String {
-        var lines = [
-            "watchctl output \(fact.operation)    what it wrote",
-            "watchctl show \(fact.operation)      its events and attempts",
-        ]
+        var lines = fact.outcome == .late ? [] : ["watchctl output \(fact.operation)    what it wrote"]
+        lines.append("watchctl show \(fact.operation)      its events and attempts")
         if fact.isFailure, fact.outcome != .retry, mayRetry {
             lines.append("watchctl retry \(fact.operation)     runs it again")
         }

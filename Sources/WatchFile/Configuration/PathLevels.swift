@@ -52,3 +52,19 @@ extension PathLevels.Condition {
         }
     }
 }
+
+extension PathLevels {
+    private static let backupNames: Set<String> = ["lost+found", "aquota.user", "aquota.group"]
+    private static let backupEndings: Set<String> = [
+        "rpmnew", "rpmsave", "rpmorig", "dpkg-old", "dpkg-new", "dpkg-tmp", "dpkg-dist", "dpkg-bak", "dpkg-backup",
+        "dpkg-remove", "ucf-new", "ucf-old", "ucf-dist", "swp", "bak", "old", "new",
+    ]
+
+    /// `DirectoryNotEmpty=` counts such names as nothing, as `hidden_or_backup_file` of systemd has it.
+    package static func isHiddenOrBackup(_ name: [UInt8]) -> Bool {
+        if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
+        let text = String(decoding: name, as: UTF8.self)
+        if backupNames.contains(text) { return true }
+        return text.lastIndex(of: ".").map { backupEndings.contains(String(text[text.index(after: $0)...])) } ?? false
+    }
+}

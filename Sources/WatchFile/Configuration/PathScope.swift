@@ -20,6 +20,8 @@ package struct PathScope: Hashable, Sendable {
         patterns.contains { $0.depth(of: path).map { $0 == 0 || $0 == 1 || $0 > 0 && isRecursive } ?? false }
     }
 
+    package func matches(_ path: [UInt8]) -> Bool { patterns.contains { $0.depth(of: path) == 0 } }
+
     /// Whether a path lies below what matches.
     package func isAbove(_ path: [UInt8]) -> Bool {
         patterns.contains { $0.depth(of: path).map { $0 > 0 } ?? false }

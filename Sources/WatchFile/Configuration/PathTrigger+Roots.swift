@@ -17,6 +17,12 @@ extension PathTrigger {
         return !prune(below: root).prunes(anyOf: path, below: root)
     }
 
+    /// `Path=/srv/in`, as the watch file has it.
+    package func assignment(of path: [UInt8]) -> String {
+        let key = ownEvents[path].map { $0 == .ofPathChanged ? "PathChanged" : "PathModified" } ?? "Path"
+        return "\(key)=\(text(of: path))"
+    }
+
     /// As the watch file has it: with its globs.
     package func text(of path: [UInt8]) -> String {
         scopes[path].map { $0.patterns.map(\.description).joined(separator: " ") } ?? Printable.text(path)

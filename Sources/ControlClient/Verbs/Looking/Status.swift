@@ -96,7 +96,9 @@ private final class Sheets {
         try session.show(ListSemaphores.self, .init(name: name)) { reply in
             reply.semaphores.flatMap { semaphore in
                 let steps = try? session.reply(Explain.self, .init(name: "semaphore/\(semaphore.name)")).steps
-                let users = (steps ?? []).dropFirst().map(\.sentence)
+                let users = (steps ?? []).dropFirst().map { step in
+                    step.code == "running" ? step.sentence : "operation \(step.operation ?? 0): \(step.sentence)"
+                }
                 return apart(SemaphoreScreen(semaphore: semaphore, users: users, screen: session.screen).lines)
             }
         }

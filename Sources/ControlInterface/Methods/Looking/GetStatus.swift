@@ -137,6 +137,8 @@ package enum GetStatus: ControlMethod {
         package var help: String?
         /// When watchd tries again.
         package var nextTry: String?
+        /// Of several alike that the object has. Not sent: the sentence says it.
+        package var part: Int?
 
         enum CodingKeys: String, CodingKey {
             case object, since, problem, action, help

@@ -3,6 +3,7 @@ import Engine
 import EventSources
 import Handlers
 import LinuxSystem
+import Schedule
 import WatchFile
 
 /// `Explain` of a path, which need not exist: the events of it that are still known and what became of them, then
@@ -11,18 +12,17 @@ extension Runtime {
     func explain(path: [UInt8], _ done: @escaping ([Explanation]) -> Void) {
         lookBeside(at: path) { [unowned self] look in
             let writers = look.writers.map { Explanation(code: .open, sentence: $0) }
-            done(explain(path: path, look.links) + [writers].compactMap(\.self))
+            done(explain(path: path, look) + [writers].compactMap(\.self))
         }
     }
 
-    /// - Parameter links: the symbolic links above it.
-    private func explain(path: [UInt8], _ links: [[UInt8]]) -> [Explanation] {
+    private func explain(path: [UInt8], _ look: PathLookBeside) -> [Explanation] {
         let told = follow.events(ofPath: path)
         let became = engine.explain(events: Set(told.map(\.event.id)))
         let past = (told.map { Self.explanation($0) } + became).enumerated()
             // At one time, an event stands before the operations that it made; what is now comes last.
             .sorted { ($0.element.time ?? .max, $0.offset) < ($1.element.time ?? .max, $1.offset) }
-        return past.map(\.element) + sights(of: path, links)
+        return past.map(\.element) + sights(of: path, look)
     }
 
     /// Without empty components, `.`, and a slash at the end; `..` goes up, as the shell has it.
@@ -43,11 +43,11 @@ extension Runtime {
 
     // MARK: Which sources see it
 
-    private func sights(of path: [UInt8], _ links: [[UInt8]]) -> [Explanation] {
+    private func sights(of path: [UInt8], _ look: PathLookBeside) -> [Explanation] {
         if ownPaths.contains(where: { path.isAtOrBelow($0) }) {
             return [Explanation(code: .unseen, sentence: "watchd itself writes here, and no source is told of that")]
         }
-        let steps = engine.sourceViews.filter(\.isListed).flatMap { sight(of: path, links, $0) }
+        let steps = engine.sourceViews.filter(\.isListed).flatMap { sight(of: path, look, $0) }
         if !steps.isEmpty { return steps }
         let below = engine.sourceViews.filter(\.isListed).compactMap { view -> Explanation? in
             guard case .path(let trigger) = view.definition.trigger,
@@ -60,48 +60,71 @@ extension Runtime {
             ? [Explanation(code: .unseen, sentence: "no Path= is this path or a folder above it")] : below
     }
 
-    private func sight(of path: [UInt8], _ links: [[UInt8]], _ view: SourceView) -> [Explanation] {
+    private func sight(of path: [UInt8], _ look: PathLookBeside, _ view: SourceView) -> [Explanation] {
         guard case .path(let trigger) = view.definition.trigger else { return [] }
         let section = view.id.description
         if let condition = trigger.levels?.conditions.first(where: { $0.isAbout(path) }) {
+            if case .notEmpty(let folder) = condition, path != folder,
+                PathLevels.isHiddenOrBackup(path.split(separator: UInt8(ascii: "/")).last.map(Array.init) ?? [])
+            {
+                let sentence = "\(section): \(condition.assignment) does not count hidden files and backups"
+                return [Explanation(code: .excluded, sentence: sentence, section: section)]
+            }
             let handlers = view.definition.routes.map(\.handler).joined(separator: ", ")
             let sentence = "\(section): \(condition.assignment) is about it: while it holds, it starts \(handlers)"
             return [Explanation(code: .seen, sentence: sentence, section: section)] + standing(of: view)
         }
-        guard let sight = trigger.sight(of: path) else { return [] }
-        let purpose = Self.purpose(trigger, view.definition.routes.map(\.handler))
-        let (code, why): (ReasonCode, String) =
-            switch sight {
-            case .seen(let root) where ignored(path, root, view.id) != nil:
-                (.ignored, ignored(path, root, view.id) ?? "")
-            case .seen(let root) where hidingLink(links, below: root, trigger) != nil:
-                (
-                    .unseen,
-                    "Path=\(trigger.text(of: root)) does not see it: without FollowSymlinks=yes "
-                        + "\(hidingLink(links, below: root, trigger)?.printable ?? "") is not followed"
-                )
-            case .seen(let root):
-                (.seen, "Path=\(trigger.text(of: root)) sees it: \(purpose)")
-            case .tooDeep(let root):
-                (.notRecursive, "Path=\(trigger.text(of: root)) without Recursive=yes sees only what is directly in it")
-            case .unmatched(let root):
-                (.excluded, "Path=\(trigger.text(of: root)) does not match it")
-            case .pruned(let folder, let root):
-                (.pruned, "Path=\(trigger.text(of: root)) does not see it: Prune= leaves out \(folder.printable)")
-            case .excluded(let glob, let root):
-                (.excluded, "Path=\(trigger.text(of: root)) does not tell of it: Exclude=\(glob)")
-            case .notIncluded(let root):
-                (.excluded, "Path=\(trigger.text(of: root)) does not tell of it: no Include= matches it")
-            }
+        guard let sight = trigger.sight(of: path, isFolder: look.isFolder) else { return [] }
+        let (code, why) = verdict(sight, of: path, look, view, trigger)
         let step = Explanation(code: code, sentence: "\(section): \(why)", section: section)
         guard code == .seen else { return [step] }
         // How it stands is of interest only where something would be told.
         return [step] + standing(of: view)
     }
 
-    /// A symbolic link on the way to it that is not followed; the path of the source itself may be one.
-    private func hidingLink(_ links: [[UInt8]], below root: [UInt8], _ trigger: PathTrigger) -> [UInt8]? {
-        trigger.followsLinks ? nil : links.first { $0 != root && $0.isAtOrBelow(root) }
+    private func verdict(
+        _ sight: PathSight, of path: [UInt8], _ look: PathLookBeside, _ view: SourceView, _ trigger: PathTrigger
+    ) -> (ReasonCode, String) {
+        switch sight {
+        case .seen(let root) where ignored(path, root, view.id) != nil:
+            (.ignored, ignored(path, root, view.id) ?? "")
+        case .seen(let root), .folder(let root):
+            if let obstacle = obstacle(look, path, below: root, trigger) {
+                (.unseen, "\(trigger.assignment(of: root)) does not see it: \(obstacle)")
+            } else if case .folder = sight {
+                (
+                    .excluded,
+                    "\(trigger.assignment(of: root)) does not tell of it: a folder is never written, and Events= "
+                        + "asks for nothing else"
+                )
+            } else {
+                (.seen, "\(trigger.assignment(of: root)) sees it: \(purpose(view, trigger, root, look))")
+            }
+        case .root(let root):
+            (.excluded, "\(trigger.assignment(of: root)) tells of what is in it, not of the folder itself")
+        case .tooDeep(let root):
+            (.notRecursive, "\(trigger.assignment(of: root)) without Recursive=yes sees only what is directly in it")
+        case .unmatched(let root):
+            (.excluded, "\(trigger.assignment(of: root)) does not match it")
+        case .pruned(let folder, let root):
+            (.pruned, "\(trigger.assignment(of: root)) does not see it: Prune= leaves out \(folder.printable)")
+        case .excluded(let glob, let root):
+            (.excluded, "\(trigger.assignment(of: root)) does not tell of it: Exclude=\(glob)")
+        case .notIncluded(let root):
+            (.excluded, "\(trigger.assignment(of: root)) does not tell of it: no Include= matches it")
+        }
+    }
+
+    /// A symbolic link on the way to it that is not followed (the path of the source itself may be one), or a mount.
+    private func obstacle(
+        _ look: PathLookBeside, _ path: [UInt8], below root: [UInt8], _ trigger: PathTrigger
+    ) -> String? {
+        if look.isMountedFile, path != root { return "a file that is mounted is watched where Path= names it" }
+        guard !trigger.followsLinks else {
+            return look.refusedLinks[root].map { "\($0.path.printable) is not followed, as \($0.reason)" }
+        }
+        let link = look.links.first { $0 != root && $0.isAtOrBelow(root) }
+        return link.map { "without FollowSymlinks=yes \($0.printable) is not followed" }
     }
 
     private func standing(of view: SourceView) -> [Explanation] { suspended(view.id) + [standing(view)] }
@@ -115,9 +138,15 @@ extension Runtime {
             : "Path=\(root.printable) does not see it: IgnoreFile= leaves out \(ignored.path.printable), \(pattern)"
     }
 
-    private static func purpose(_ trigger: PathTrigger, _ handlers: [String]) -> String {
-        let events = PathChange.allCases.filter { trigger.events.contains(PathEvents($0)) }.map(\.rawValue)
+    /// The changes that start something, and what.
+    private func purpose(_ view: SourceView, _ trigger: PathTrigger, _ root: [UInt8], _ look: PathLookBeside) -> String
+    {
+        var told = trigger.events(of: root)
+        if look.isFolder, trigger.isTree(root) { told.formIntersection(.ofFolders) }
+        let events = PathChange.allCases.filter { told.contains(PathEvents($0)) }.map(\.rawValue)
         let verb = events.count == 1 ? "starts" : "start"
-        return "\(events.joined(separator: ", ")) \(verb) \(handlers.joined(separator: ", "))"
+        let handlers = view.definition.routes.map(\.handler).joined(separator: ", ")
+        let polled = trigger.polling.isAlways ? "; compared every \(trigger.polling.interval.brief)" : ""
+        return "\(events.joined(separator: ", ")) \(verb) \(handlers)\(polled)"
     }
 }

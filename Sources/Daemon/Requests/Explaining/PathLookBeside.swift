@@ -7,6 +7,12 @@ import WatchFile
 struct PathLookBeside: Sendable {
     /// The symbolic links among the folders above it, the outermost first.
     var links: [[UInt8]] = []
+    /// Of sources that follow links, by their `Path=`: the first of them that is not followed.
+    var refusedLinks: [[UInt8]: RefusedLink] = [:]
+    /// A folder stands there.
+    var isFolder = false
+    /// It is no folder, and something is mounted there.
+    var isMountedFile = false
     /// The processes that have the file open for writing, a sentence: no source is told of it before it is closed.
     var writers: String?
 }
@@ -22,16 +28,31 @@ extension Runtime {
         }
     }
 
+    private func rootsThatFollowLinks(above path: [UInt8]) -> [[UInt8]] {
+        engine.sourceViews.flatMap { view -> [[UInt8]] in
+            guard view.isListed, case .path(let trigger) = view.definition.trigger, trigger.followsLinks else {
+                return []
+            }
+            return trigger.paths.filter { path.isAtOrBelow($0) }
+        }
+    }
+
     /// Microseconds: a file system that hangs keeps nobody waiting for longer.
     private static let patience: Int64 = 2_000_000
 
     /// Calls `done` once, on the core.
     func lookBeside(at path: [UInt8], _ done: @escaping (PathLookBeside) -> Void) {
         let (answer, looksForWriters) = (QueueBound(OnlyOnce(done), to: core), isToldWhenWritten(path))
+        let (following, ownPaths) = (rootsThatFollowLinks(above: path), ownPaths)
         core.after(Int(Self.patience)) { answer.value.give(PathLookBeside()) }
         slow.submit("a look at a path that is explained") { [core] in
             var look = PathLookBeside()
             look.links = path.foldersAbove.filter { (try? Linux.lstat($0))?.kind == .symbolicLink }
+            for root in following {
+                look.refusedLinks[root] = RefusedLink(among: look.links, below: root, ownPaths: ownPaths)
+            }
+            look.isFolder = (try? Linux.lstat(path))?.kind == .folder
+            look.isMountedFile = !look.isFolder && Linux.isMountPoint(path)
             if looksForWriters {
                 look.writers = FileWriters(path, until: Linux.now(.monotonic) + Self.patience / 2).sentence
             }

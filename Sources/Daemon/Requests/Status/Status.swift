@@ -265,6 +265,7 @@ extension Runtime {
                 action: "watchd starts it again; its lines wait",
                 help: "watchctl output \(worker.handler)" + (worker.copy == 1 ? "" : " --copy \(worker.copy)"))
             problem.nextTry = worker.nextStart.map(wireTime)
+            problem.part = worker.copy
             return problem
         }
     }
@@ -356,5 +357,6 @@ extension Problem {
         self.init(
             object: problem.object, sentence: problem.problem, action: problem.action, help: problem.help,
             since: problem.since)
+        part = problem.part
     }
 }

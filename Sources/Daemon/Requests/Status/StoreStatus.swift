@@ -23,11 +23,14 @@ extension Runtime {
                 object: "store", since: wireTime(loss.since), problem: loss.problem(names: role == .administrator),
                 action: loss.action, help: loss.help + "; shown until watchd is restarted")
         }
-        guard let failure = persistence?.failure else { return damage.map { [$0] } ?? [] }
+        guard let persistence, let failure = persistence.failure else { return damage.map { [$0] } ?? [] }
+        let waiting =
+            persistence.hasOpened
+            ? "durable queues wait" : "durable queues, every Tail=, and what changed before the start wait"
         return (damage.map { [$0] } ?? []) + [
             GetStatus.Problem(
                 object: "store", since: wireTime(failure.since), problem: Self.reason(failure.error, role),
-                action: "durable queues wait, the rest goes on; \(unsavedOnce)watchd tries again by itself",
+                action: "\(waiting), the rest goes on; \(unsavedOnce)watchd tries again by itself",
                 help: failure.error.help)
         ]
     }
