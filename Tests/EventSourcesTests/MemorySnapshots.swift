@@ -77,7 +77,12 @@ final class MemorySnapshots: PathSnapshotStore, Sendable {
 
     func takeStoredPaths(of id: SourceID) -> Set<[UInt8]> { state.withLock { $0.stored } }
 
-    func startedPaths(of id: SourceID) -> [[UInt8]: PathState.Kind] { state.withLock { $0.started } }
+    func takeStartedPaths(of id: SourceID, below root: [UInt8]) -> [[UInt8]: PathState.Kind] {
+        state.withLock { state in
+            defer { state.started = [:] }
+            return state.started
+        }
+    }
 
     /// Names with `?` behind those whose stamp is not trusted.
     func names(below root: [UInt8]) -> [String] {

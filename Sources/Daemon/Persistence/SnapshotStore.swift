@@ -23,7 +23,7 @@ final class SnapshotStore: PathSnapshotStore {
     private var roots: [Key: SnapshotRoot] = [:]
     /// Of operations that an earlier watchd has left.
     private var storedPaths: [SourceID: Set<[UInt8]>] = [:]
-    private var startedPaths: [SourceID: [[UInt8]: PathState.Kind]] = [:]
+    private var startedPaths: [Key: [[UInt8]: PathState.Kind]] = [:]
 
     init(_ runtime: Runtime) { self.runtime = runtime }
 
@@ -36,7 +36,12 @@ final class SnapshotStore: PathSnapshotStore {
     ///   - isAnew: it is another one: what it has of this watchd is nothing.
     func take(_ contents: StoreContents, _ state: StoredState? = nil, isAnew: Bool = false) {
         roots = [:]
-        startedPaths = state?.startedPaths ?? [:]
+        startedPaths = [:]
+        for (id, paths) in state?.startedPaths ?? [:] {
+            for (path, started) in paths {
+                startedPaths[Key(source: id, root: started.root), default: [:]][path] = started.kind
+            }
+        }
         for (source, root, about) in contents.snapshots {
             // One that cannot be read counts as none.
             guard !isAnew, let id = SourceID(description: source), let known = StateCoding.snapshotRoot(about) else {
@@ -147,7 +152,10 @@ final class SnapshotStore: PathSnapshotStore {
     }
 
     func takeStoredPaths(of id: SourceID) -> Set<[UInt8]> { storedPaths[id] ?? [] }
-    func startedPaths(of id: SourceID) -> [[UInt8]: PathState.Kind] { startedPaths[id] ?? [:] }
+
+    func takeStartedPaths(of id: SourceID, below root: [UInt8]) -> [[UInt8]: PathState.Kind] {
+        startedPaths.removeValue(forKey: Key(source: id, root: root)) ?? [:]
+    }
 }
 
 extension Persistence {

@@ -123,9 +123,10 @@ extension Engine {
 }
 
 extension StoredState {
-    /// Paths at which something stands as far as runs were told that the store itself does not bring to their end.
-    package var startedPaths: [SourceID: [[UInt8]: PathState.Kind]] {
-        var paths: [SourceID: [[UInt8]: PathState.Kind]] = [:]
+    /// Paths at which something stands as far as runs were told that the store itself does not bring to their end, with
+    /// their watched path.
+    package var startedPaths: [SourceID: [[UInt8]: (root: [UInt8], kind: PathState.Kind)]] {
+        var paths: [SourceID: [[UInt8]: (root: [UInt8], kind: PathState.Kind)]] = [:]
         let started = operations.filter { !$0.isDurable && ($0.isExecuting || $0.attempt > 1) }
         for operation in started.sorted(by: { $0.id < $1.id }) {
             guard case .source(let id) = operation.origin, id.kind == .path else { continue }
@@ -133,7 +134,7 @@ extension StoredState {
                 guard case .path(let fact) = event.fact else { continue }
                 if let oldPath = fact.oldPath { paths[id]?[oldPath] = nil }
                 paths[id, default: [:]][fact.path] =
-                    fact.change == .deleted ? nil : fact.isFolder ? .folder : .file
+                    fact.change == .deleted ? nil : (fact.root, fact.isFolder ? .folder : .file)
             }
         }
         return paths

@@ -87,13 +87,14 @@ extension PathRoot: RecordedPath {
         snapshot = FolderSnapshot()
         snapshot.entries = entries
         // That of a path which is no folder.
-        let ownName = Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...])
+        let ownName = name(of: path)
         let own = snapshot.entries[[]]
         if let own {
             snapshot.entries[[]] = nil
             snapshot.entries[ownName] = own
         }
-        addStarted(isFolder: own == nil)
+        let started = owner.snapshots?.takeStartedPaths(of: owner.id, below: path) ?? [:]
+        record.started = started.filter { snapshot.entries[name(of: $0.key)] == nil }
         let stored = owner.snapshots?.takeStoredPaths(of: owner.id) ?? []
         if stored.isEmpty { return }
         // However it has changed since, its handler is still to run. The next start knows nothing of that.
@@ -106,19 +107,9 @@ extension PathRoot: RecordedPath {
         owner.snapshots?.write(trusted, path, of: owner.id)
     }
 
-    /// Of what stands there as far as handlers were told, and is recorded nowhere, the end is news as well.
-    private func addStarted(isFolder: Bool) {
-        guard let store = owner.snapshots else { return }
-        var rows: [(path: [UInt8], state: PathState)] = []
-        for (full, kind) in store.startedPaths(of: owner.id)
-        where full == path ? !isFolder : isFolder && full.isAtOrBelow(path) {
-            let below = full.below(path)
-            let name = isFolder ? below : Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...])
-            guard !below.contains(Self.slash), snapshot.entries[name] == nil else { continue }
-            snapshot.entries[name] = FolderSnapshot.Stamp(.untold(kind))
-            rows.append((below, .untold(kind)))
-        }
-        if !rows.isEmpty { store.write(rows, path, of: owner.id) }
+    /// Of a path directly below, or of the root where it is a file.
+    private func name(of full: [UInt8]) -> [UInt8] {
+        full == path ? Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...]) : HandledPaths.relative(full, to: path)
     }
 
     // MARK: Another way to watch
@@ -168,6 +159,10 @@ extension PathRoot: RecordedPath {
 
     /// Everything that is known is told.
     func compared() {
+        for (full, _) in record.takeStarted() where snapshot.entries[name(of: full)] == nil {
+            owner.tell(
+                PathFact(.deleted, path: full, root: path, isRecovered: true), state: isRecording ? .nothing : nil)
+        }
         (record.isComparing, record.tellsAll) = (false, false)
         if isRecording { noteIdentity() }
     }

@@ -29,7 +29,7 @@ package protocol PathSnapshotStore: AnyObject {
     func isBeingHandled(_ path: [UInt8], of id: SourceID) -> Bool
     /// Paths that operations of an earlier watchd are for, which the store has kept. Given once.
     func takeStoredPaths(of id: SourceID) -> Set<[UInt8]>
-    /// Paths at which something stands as far as runs were told that an earlier watchd has left, and the store has not
-    /// kept: of those no end is recorded.
-    func startedPaths(of id: SourceID) -> [[UInt8]: PathState.Kind]
+    /// Paths at which something stands as far as runs were told that an earlier watchd has left, and that the store does
+    /// not bring to their end. Given once.
+    func takeStartedPaths(of id: SourceID, below root: [UInt8]) -> [[UInt8]: PathState.Kind]
 }

@@ -37,6 +37,15 @@ struct HandledRecord {
     var isLooking = false
     /// It is compared with nothing.
     var tellsAll = false
+    /// Paths at which something stands as far as runs were told that an earlier watchd has left, and of which nothing is
+    /// recorded: where nothing stands when all is compared, nobody else tells of the end.
+    var started: [[UInt8]: PathState.Kind] = [:]
+
+    /// In the order of their bytes.
+    mutating func takeStarted() -> [(path: [UInt8], kind: PathState.Kind)] {
+        defer { started = [:] }
+        return started.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { (path: $0.key, kind: $0.value) }
+    }
 }
 
 /// The changes directly in a root that a source has told, for a source that goes on there in another way.

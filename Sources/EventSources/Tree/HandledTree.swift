@@ -6,32 +6,16 @@ struct HandledTree: Sendable {
     /// Paths whose handlers the store has kept, and which see whatever stands there.
     let stored: Set<[UInt8]>
     let root: [UInt8]
-    /// Paths at which something stands as far as handlers were told, and that may be recorded nowhere.
-    private var started: [[UInt8]: PathState.Kind]
     private(set) var tree = FileTree()
     /// Paths below one at which a file stood: of a folder and a file that replaced each other one may be handled, and
     /// the other not yet. No tree has both.
     private(set) var belowFiles: [(path: [UInt8], isFolder: Bool)] = []
-    /// The paths of `stored` and `started` whose state is to be stored anew: the next start knows nothing of the
-    /// handlers.
+    /// The paths of `stored` whose state is to be stored anew: the next start knows nothing of the handlers.
     private(set) var trusted: [(path: [UInt8], state: PathState)] = []
     /// Of the path before.
     private var lastFolder: (path: [UInt8], id: FileTree.ID)?
 
-    init(below root: [UInt8], stored: Set<[UInt8]> = [], started: [[UInt8]: PathState.Kind] = [:]) {
-        (self.root, self.stored) = (root, stored)
-        self.started = started.filter { $0.key != root && $0.key.isAtOrBelow(root) }
-    }
-
-    /// To be called when the store has told all it has.
-    mutating func addStarted() {
-        let rest = started.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        started = [:]
-        for (full, kind) in rest {
-            add(full.below(root), .untold(kind))
-            trusted.append((full.below(root), .untold(kind)))
-        }
-    }
+    init(below root: [UInt8], stored: Set<[UInt8]>) { (self.root, self.stored) = (root, stored) }
 
     mutating func add(_ path: [UInt8], _ state: PathState) {
         let end = path.lastIndex(of: UInt8(ascii: "/"))
@@ -52,7 +36,6 @@ struct HandledTree: Sendable {
             node = tree.insert(name, into: folder, kind: state.kind == .folder ? .folder : .unknown)
         }
         tree.setStamp(stamp, of: node)
-        if !started.isEmpty { started[full(path)] = nil }
     }
 
     /// The folder; or the file that stood at its path, or above it. One whose coming is not handled yet, though what

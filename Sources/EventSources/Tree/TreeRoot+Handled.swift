@@ -53,8 +53,7 @@ extension TreeRoot: RecordedPath {
 
     func load(_ known: SnapshotRoot, from store: any PathSnapshotStore) {
         let stored = store.takeStoredPaths(of: owner.id)
-        let before = HandledTree(below: path, stored: stored, started: store.startedPaths(of: owner.id))
-        store.read(path, of: owner.id, into: before) {
+        store.read(path, of: owner.id, into: HandledTree(below: path, stored: stored)) {
             $0.add($1, $2)
         } then: { [weak self] handled in
             self?.loaded(handled, known)
@@ -64,12 +63,13 @@ extension TreeRoot: RecordedPath {
     private func loaded(_ handled: HandledTree?, _ known: SnapshotRoot) {
         guard !isOver, record.beginning == .loading else { return }
         record.beginning = .over
-        guard var handled else {
+        guard let handled else {
             // The handled state stays as it is in the store: the next start compares.
             (record.state, record.isComparing) = (.none, false)
             return beginAgain()
         }
-        handled.addStarted()
+        let started = owner.snapshots?.takeStartedPaths(of: owner.id, below: path) ?? [:]
+        record.started = started.filter { handled.tree.node(at: HandledPaths.relative($0.key, to: path)) == nil }
         owner.snapshots?.write(handled.trusted, path, of: owner.id)
         var tree = handled.tree
         if known.scope.isRecursive {
@@ -97,7 +97,7 @@ extension TreeRoot: RecordedPath {
     func take(over other: Handover) {
         record = other.record
         record.isComparing = true
-        var known = HandledTree(below: path)
+        var known = HandledTree(below: path, stored: [])
         for row in other.snapshot.rows(isFolder: other.isFolder) {
             var state = row.state
             state.isFresh = false
@@ -209,6 +209,12 @@ extension TreeRoot: RecordedPath {
 
     /// Every folder is watched; everything that is known is told, or on its way.
     func compared() {
+        for (path, kind) in record.takeStarted() where tree.node(at: HandledPaths.relative(path, to: self.path)) == nil {
+            if prune.prunes(anyOf: path, below: self.path) { continue }
+            tell(
+                PathFact(.deleted, path: path, root: self.path, isRecovered: true, isFolder: kind == .folder),
+                isRecording ? .nothing : nil)
+        }
         (record.isComparing, record.tellsAll) = (false, false)
         noteRoot()
         owner.rootChanged()
