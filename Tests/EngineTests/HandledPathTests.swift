@@ -230,7 +230,9 @@ import WatchFile
         let fixture = fixture()
         func started() -> [String] {
             let paths = DurableTests.state(fixture.writes, ended: fixture.ended).startedPaths
-            return (paths[SourceID(.path, "p")] ?? [:]).map { "\(String(decoding: $0.key, as: UTF8.self)) \($0.value.kind)" }
+            return (paths[SourceID(.path, "p")] ?? [:]).map {
+                "\(String(decoding: $0.key, as: UTF8.self)) \($0.value.kind)"
+            }
         }
         func goOn() { for run in fixture.runs { fixture.send(.runIsLong(run)) } }
         fixture.change("p", .written, "/w/a", 1)

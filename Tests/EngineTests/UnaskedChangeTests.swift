@@ -54,6 +54,22 @@ struct UnaskedChangeTests {
         #expect(told(creations) == [])
     }
 
+    /// The operation waits for others; of the path that came and went it does not tell.
+    @Test func whatBecameOfItIsExplained() {
+        let fixture = fixture(.changed)
+        fixture.path("p", .written, "/w/keep")
+        fixture.path("p", .written, "/w/tmp", isNew: true)
+        fixture.path("p", .deleted, "/w/tmp")
+        let explained = fixture.engine.explain(events: [2, 3])
+        #expect(explained.map(\.code) == [.joined, .joined, .annulled])
+        #expect(
+            explained.last?.sentence == "its changes cancel each other out: operation 1 does not tell of it")
+        fixture.path("p", .written, "/w/tmp")
+        #expect(fixture.engine.explain(events: [2, 3, 4]).map(\.code).suffix(2) == [.joined, .settle])
+        fixture.advance(seconds: 1)
+        #expect(fixture.engine.explain(events: [2, 3]).map(\.code) == [.joined, .joined, .annulled])
+    }
+
     @Test func itIsOldWhenASettledOperationWouldHaveRun() {
         let fixture = fixture(.deleted)
         fixture.path("p", .written, "/w/a", isNew: true)

@@ -297,7 +297,8 @@ extension Engine {
         let events = sources[source].pathEvents
         // In a digest each is told by itself.
         let merge = isDigest(source: source) ? nil : sources[source].merge
-        let change = change + operations[ref].entries.add(event, merge: merge, events: events)
+        let own = operations[ref].entries.add(event, merge: merge, events: events)
+        let change = change + own
         if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
         note(unasked: change, source: source, since: operations[ref].times.made, isHeld: false)
         operations[ref].joined += event.count
@@ -305,6 +306,7 @@ extension Engine {
         watchForLoop(ref, isNew: false)
         countCoalesced(event.count, source: source, target)
         note(.joined, ref, event: event.id)
+        if own.annulled > 0, !operations[ref].entries.isEmpty { noteUndone(event, ref, own) }
         move(change.annulled, from: .pending, to: .annulled, source: source, target)
         changeLoad(change.load, queue: target.queue)
         guard operations[ref].entries.isEmpty else {
@@ -312,9 +314,18 @@ extension Engine {
             return batchMayBeFull(ref)
         }
         let isData = if case .custom = event.fact { true } else { false }
-        let nothing =
-            change.isChosen ? "its changes come to nothing that Events= asks for" : "its changes cancel each other out"
-        finish(ref, .annulled, reason: isData ? Self.dataIsNothing : nothing)
+        finish(ref, .annulled, reason: isData ? Self.dataIsNothing : Self.undone(change))
+    }
+
+    private static func undone(_ change: EntryList.Change) -> String {
+        change.isChosen ? "its changes come to nothing that Events= asks for" : "its changes cancel each other out"
+    }
+
+    /// Of its path the operation does not tell, though of others.
+    private mutating func noteUndone(_ event: Event, _ ref: OperationRef, _ change: EntryList.Change) {
+        guard case .path = event.fact else { return }
+        let text = "\(Self.undone(change)): operation \(ref.id) does not tell of it"
+        note(.annulled, ref, event: event.id, detail: .text(text))
     }
 
     /// A rename made two waiting operations one: the older keeps its place and takes all.

@@ -38,7 +38,10 @@ extension Engine {
     /// The decisions about events, and the outcomes of the operations that they are in, or how those stand.
     package func explain(events ids: Set<UInt64>) -> [Explanation] {
         if ids.isEmpty { return [] }
-        let carrying = Set(trail.steps { ids.contains($0.event) && $0.operation != 0 }.map(\.operation))
+        var carrying: Set<UInt64> = []
+        for step in trail.steps(where: { ids.contains($0.event) && $0.operation != 0 }) {
+            if step.code == .annulled { carrying.remove(step.operation) } else { carrying.insert(step.operation) }
+        }
         let live = carrying.sorted().compactMap { operations.ref(id: $0) }.prefix(Self.explainLimit)
         return explanations { ids.contains($0.event) || $0.event == 0 && carrying.contains($0.operation) }
             + live.flatMap { Array(present($0).prefix(1)) }

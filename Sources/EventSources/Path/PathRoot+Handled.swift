@@ -109,7 +109,8 @@ extension PathRoot: RecordedPath {
 
     /// Of a path directly below, or of the root where it is a file.
     private func name(of full: [UInt8]) -> [UInt8] {
-        full == path ? Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...]) : HandledPaths.relative(full, to: path)
+        full == path
+            ? Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...]) : HandledPaths.relative(full, to: path)
     }
 
     // MARK: Another way to watch

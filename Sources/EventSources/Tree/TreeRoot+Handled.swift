@@ -209,15 +209,19 @@ extension TreeRoot: RecordedPath {
 
     /// Every folder is watched; everything that is known is told, or on its way.
     func compared() {
-        for (path, kind) in record.takeStarted() where tree.node(at: HandledPaths.relative(path, to: self.path)) == nil {
-            if prune.prunes(anyOf: path, below: self.path) { continue }
-            tell(
-                PathFact(.deleted, path: path, root: self.path, isRecovered: true, isFolder: kind == .folder),
-                isRecording ? .nothing : nil)
-        }
+        tellStartedGone()
         (record.isComparing, record.tellsAll) = (false, false)
         noteRoot()
         owner.rootChanged()
+    }
+
+    private func tellStartedGone() {
+        for (full, kind) in record.takeStarted() where tree.node(at: HandledPaths.relative(full, to: path)) == nil {
+            if prune.prunes(anyOf: full, below: path) { continue }
+            tell(
+                PathFact(.deleted, path: full, root: path, isRecovered: true, isFolder: kind == .folder),
+                isRecording ? .nothing : nil)
+        }
     }
 
     /// Paths that have gone while nobody was there.
