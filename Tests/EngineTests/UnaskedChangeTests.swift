@@ -70,6 +70,19 @@ struct UnaskedChangeTests {
         #expect(fixture.engine.explain(events: [2, 3]).map(\.code) == [.joined, .joined, .annulled])
     }
 
+    /// A log that is rotated while somebody writes it, for who asks for no writes.
+    @Test(arguments: [[.renamed, .created], [.renamed, .created, .deleted]] as [PathEvents])
+    func aRenameIsToldBeforeWhatComesToItsOldPath(_ events: PathEvents) {
+        let fixture = fixture(events)
+        fixture.path("p", .written, "/w/f")
+        fixture.path("p", .renamed, "/w/u", from: "/w/f")
+        fixture.path("p", .created, "/w/f")
+        fixture.path("p", .written, "/w/u")
+        #expect(told(fixture) == ["renamed:f>ux2", "created:f"])
+        fixture.path("p", .written, "/w/f")
+        #expect(told(fixture) == ["renamed:f>ux2", "created:fx2"])
+    }
+
     @Test func itIsOldWhenASettledOperationWouldHaveRun() {
         let fixture = fixture(.deleted)
         fixture.path("p", .written, "/w/a", isNew: true)

@@ -281,24 +281,27 @@ extension Engine {
             begin(ref)
             return .operation(ref.id)
         }
-        var change = EntryList.Change()
-        for other in candidates.dropFirst() { change += absorb(other, into: oldest, merge: merge) }
+        var change: EntryList.Change?
+        for other in candidates.dropFirst() {
+            change = (change ?? EntryList.Change()) + absorb(other, into: oldest, merge: merge)
+        }
         joinKeys(names, oldest)
         depend(oldest, dependencies)
-        join(event, oldest, source: source, target, change)
+        join(event, oldest, source: source, target, carrying: change)
         return .operation(oldest.id)
     }
 
-    /// `change`: what has come to the operation with it already.
+    /// `other`: what has come to the operation with it already.
     mutating func join(
         _ event: Event, _ ref: OperationRef, source: Int, _ target: SourceState.Target,
-        _ change: EntryList.Change = EntryList.Change()
+        carrying other: EntryList.Change? = nil
     ) {
         let events = sources[source].pathEvents
         // In a digest each is told by itself.
         let merge = isDigest(source: source) ? nil : sources[source].merge
-        let own = operations[ref].entries.add(event, merge: merge, events: events)
-        let change = change + own
+        var change = operations[ref].entries.add(event, merge: merge, events: events)
+        let isUndone = change.annulled > 0
+        if let other { change += other }
         if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
         note(unasked: change, source: source, since: operations[ref].times.made, isHeld: false)
         operations[ref].joined += event.count
@@ -306,7 +309,7 @@ extension Engine {
         watchForLoop(ref, isNew: false)
         countCoalesced(event.count, source: source, target)
         note(.joined, ref, event: event.id)
-        if own.annulled > 0, !operations[ref].entries.isEmpty { noteUndone(event, ref, own) }
+        if isUndone, !operations[ref].entries.isEmpty { noteUndone(event, ref, change) }
         move(change.annulled, from: .pending, to: .annulled, source: source, target)
         changeLoad(change.load, queue: target.queue)
         guard operations[ref].entries.isEmpty else {

@@ -180,16 +180,24 @@ package struct EntryList: Sendable {
             // A change of the content, which nobody asks for, does not undo one of the attributes.
             let isKept = fact.change != .deleted && NetEffect.chosen(first, by: events) == nil
             let result = isKept && waiting.change == .attributes ? waiting : first
-            put(untangled(result, events, &change), event, count: older.count + event.count, events, &change)
+            putUntangled(result, event, count: older.count + event.count, events, &change)
         }
     }
 
-    /// A rename that comes to stand behind the entry of what stands at its old path by now. Told in that order it would
-    /// say that this is what has moved: so each path is told by itself.
-    private mutating func untangled(_ result: PathFact, _ events: PathEvents, _ change: inout Change) -> PathFact {
+    /// Puts what may be a rename that comes to stand behind the entry of what stands at its old path by now. Told in
+    /// that order it would say that this is what has moved: so each path is told by itself; where `Events=` asks for
+    /// neither, the entry stands behind the rename.
+    private mutating func putUntangled(
+        _ result: PathFact, _ event: Event, count: Int, _ events: PathEvents, _ change: inout Change
+    ) {
         guard result.change == .renamed, let oldPath = result.oldPath, let slot = slot(at: oldPath),
             case .path(let waiting) = slots[slot].fact
-        else { return result }
+        else { return put(result, event, count: count, events, &change) }
+        guard !events.isDisjoint(with: [.written, .modified]) else {
+            let behind = remove(slot)
+            put(result, event, count: count, events, &change)
+            return append(behind)
+        }
         let now = waiting.after(result.kind)
         if let told = now.flatMap({ NetEffect.chosen($0, by: events) }) {
             replace(slot, slots[slot].telling(.path(told), count: slots[slot].count))
@@ -197,7 +205,7 @@ package struct EntryList: Sendable {
             if let now { change.unasked.append(now) }
             change.annulled += remove(slot).count
         }
-        return NetEffect.written(result)
+        put(NetEffect.written(result), event, count: count, events, &change)
     }
 
     private mutating func addRename(
@@ -223,7 +231,7 @@ package struct EntryList: Sendable {
             } else {
                 count += older.count
             }
-            if moved.change == .renamed { result = untangled(result, events, &change) }
+            if moved.change == .renamed { return putUntangled(result, event, count: count, events, &change) }
         } else if left[oldPath] != nil {
             result = NetEffect.written(rename)
         }

@@ -22,6 +22,8 @@ package struct FolderSnapshot: Sendable, Equatable {
         /// Its making was reported, but not yet that it was closed after writing: should that report be lost, it is due
         /// although the content may be what it already was when the making was reported.
         var isOpen = false
+        /// Nobody was told of its making, but of something else since.
+        var isMentioned = false
         /// Taken so soon after the last change that another one may have left the same times.
         var isFresh = false
 

@@ -88,7 +88,7 @@ extension PathRoot {
         switch event.change {
         case .created: created(name)
         case .closedAfterWriting: closed(name, isOlder: isOlder)
-        case .modified: if !gone.contains(name) { tell(.modified, name) }
+        case .modified: if !gone.contains(name) { mention(.modified, name) }
         case .attributes: if !gone.contains(name) { attributesChanged(name) }
         case .deleted, .movedOut:
             // A file that a comparison has told has stood there since.
@@ -122,7 +122,14 @@ extension PathRoot {
 
     /// Nobody was told that it is there: it was made, and was not closed yet.
     private func isUntold(_ name: [UInt8]) -> Bool {
-        !events.contains(.created) && snapshot.entries[name]?.isOpen ?? false
+        guard !events.contains(.created), let stamp = snapshot.entries[name] else { return false }
+        return stamp.isOpen && !stamp.isMentioned
+    }
+
+    /// Tells of something that may be the first that is told of it: its end is told as well then.
+    private func mention(_ change: PathChange, _ name: [UInt8]) {
+        let isNew = isUntold(name)
+        if tell(change, name, isNew: isNew), isNew { snapshot.entries[name]?.isMentioned = true }
     }
 
     private func created(_ name: [UInt8]) {
@@ -175,9 +182,10 @@ extension PathRoot {
         {
             if old.areAttributesRecovered, old.changed == stamp.changed { return }
             (stamp.isRecovered, stamp.isOpen) = (old.isRecovered, old.isOpen)
+            stamp.isMentioned = old.isMentioned
             snapshot.entries[name] = stamp
         }
-        tell(.attributes, name)
+        mention(.attributes, name)
     }
 
     /// One event where it was asked for, else what it means at each end. A comparison may have told either end.

@@ -14,6 +14,7 @@ package struct StampTable: Sendable {
         static let areAttributesRecovered = Flags(rawValue: 8)
         static let isOpen = Flags(rawValue: 16)
         static let isFresh = Flags(rawValue: 32)
+        static let isMentioned = Flags(rawValue: 64)
     }
 
     private struct Record {
@@ -81,6 +82,7 @@ package struct StampTable: Sendable {
         stamp.isRecovered = flags.contains(.isRecovered)
         stamp.areAttributesRecovered = flags.contains(.areAttributesRecovered)
         (stamp.isOpen, stamp.isFresh) = (flags.contains(.isOpen), flags.contains(.isFresh))
+        stamp.isMentioned = flags.contains(.isMentioned)
         return stamp
     }
 
@@ -91,6 +93,7 @@ package struct StampTable: Sendable {
         if stamp.isRecovered { flags.insert(.isRecovered) }
         if stamp.areAttributesRecovered { flags.insert(.areAttributesRecovered) }
         if stamp.isOpen { flags.insert(.isOpen) }
+        if stamp.isMentioned { flags.insert(.isMentioned) }
         if stamp.isFresh { flags.insert(.isFresh) }
         let known = records[index]
         records[index] = Record(

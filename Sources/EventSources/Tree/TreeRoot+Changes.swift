@@ -235,8 +235,14 @@ extension TreeRoot {
     private func tellModified(_ folder: FileTree.ID, _ name: [UInt8]) {
         let node = tree.child(of: folder, named: name)
         tell(
-            PathFact(.modified, path: fullPath(folder, name), root: path, isFolder: false),
+            PathFact(.modified, path: fullPath(folder, name), root: path, isNew: node.map(mention) ?? false),
             node.flatMap { state(of: $0) })
+    }
+
+    /// True: what is told now is the first that is told of it. Its end is told as well then.
+    private func mention(_ node: FileTree.ID) -> Bool {
+        defer { tree.clear(.isNew, node) }
+        return tree.has(.isNew, node)
     }
 
     private func closed(_ folder: FileTree.ID, _ name: [UInt8]) {
@@ -277,7 +283,7 @@ extension TreeRoot {
             if old.changed == new.changed, !old.isFresh, status.kind != .folder { return }
             tree.setStamp(status, isFresh: status.isFresh, of: node)
         }
-        if events.contains(.attributes) { tell(.attributes, node) }
+        if events.contains(.attributes) { tell(.attributes, node, isNew: mention(node)) }
     }
 
     /// Something stands at a node that was not known to stand there.
