@@ -75,7 +75,6 @@ extension Runtime {
         return try FollowFilter(name, wantsOutput: wantsOutput, engine)
     }
 
-    /// By the time that a report is taken, a stop that waits for nobody is over.
     /// The end of a process that the stop itself has ended is no news that is lost.
     private func isOfStop(_ delivery: RefusedDelivery) -> Bool {
         guard case .process = delivery.event.fact, case .source(let id) = delivery.origin,
@@ -84,6 +83,7 @@ extension Runtime {
         return stopBegan.map { delivery.event.time >= $0 } ?? false
     }
 
+    /// By the time that a report is taken, a stop that waits for nobody is over.
     var isStopping: Bool { engine.phase == .draining || engine.phase == .drained }
 
     /// A descriptor that is handed over is closed when the last operation with it has gone.

@@ -19,7 +19,7 @@ extension Engine {
     ) {
         if case .timer = fact, sources[source].isSuspended { return }
         if case .path(let path) = fact {
-            return acceptChange(path, count: count, from: source, depth: depth, trace: trace)
+            return acceptPath(path, count: count, from: source, depth: depth, trace: trace)
         }
         enter(fact, count: count, from: source, depth: depth, trace: trace)
     }

@@ -40,9 +40,7 @@ struct UnaskedChanges: HasInitialValue {
 
 extension Engine {
     /// Takes in a change of a path, with what has happened there that nobody asked for.
-    mutating func acceptChange(
-        _ fact: PathFact, count: Int, from source: Int, depth: Int, trace: TraceContext?
-    ) {
+    mutating func acceptPath(_ fact: PathFact, count: Int, from source: Int, depth: Int, trace: TraceContext?) {
         let events = sources[source].pathEvents
         let isAsked = events.contains(PathEvents(fact.change))
         guard sources[source].hasUnasked, let (effects, since) = withUnasked(fact, source: source) else {

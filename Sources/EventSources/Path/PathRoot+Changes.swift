@@ -307,7 +307,7 @@ extension PathRoot {
         isComplete: Bool = true
     ) -> Bool {
         var state = state(name)
-        if change == .deleted { record.started[fullPath(name)] = nil }
+        if change == .deleted, !record.started.isEmpty { record.started[fullPath(name)] = nil }
         if change != .deleted, state == .nothing { state = .untold() }
         if !isComplete { state?.size = -1 }
         return owner.tell(

@@ -47,7 +47,7 @@ extension TreeRoot {
     /// - Parameter state: what stands there; `nil`: nobody records it.
     func tell(_ fact: PathFact, _ state: PathState?) {
         hub.trail?("tell \(fact.change) \(fact.oldPath?.printable ?? "") \(fact.path.printable) \(fact.isRecovered)")
-        if fact.change == .deleted { record.started[fact.path] = nil }
+        if fact.change == .deleted, !record.started.isEmpty { record.started[fact.path] = nil }
         // A change of the root itself, which is no change below it, is told by the changes of the rest.
         if fact.isFolder, fact.path.count == path.count, fact.change != .attributes {
             if let state {
