@@ -229,12 +229,17 @@ import WatchFile
     @Test func whatStandsThereAsRunsWereToldIsKnown() {
         let fixture = fixture()
         func started() -> [String] {
-            let paths = DurableTests.state(fixture.writes, ended: fixture.ended).startedPaths
+            let paths = DurableTests.state(fixture.writes, ended: fixture.ended, runsGoOn: true).startedPaths
             return (paths[SourceID(.path, "p")] ?? [:]).map {
                 "\(String(decoding: $0.key, as: UTF8.self)) \($0.value.kind)"
             }
         }
-        func goOn() { for run in fixture.runs { fixture.send(.runIsLong(run)) } }
+        func goOn() {
+            for run in fixture.runs {
+                fixture.spawn(run)
+                fixture.send(.runIsLong(run))
+            }
+        }
         fixture.change("p", .written, "/w/a", 1)
         #expect(started() == [])
         goOn()

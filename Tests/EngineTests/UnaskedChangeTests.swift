@@ -83,6 +83,15 @@ struct UnaskedChangeTests {
         #expect(told(fixture) == ["renamed:f>ux2", "created:fx2"])
     }
 
+    /// The end of what a run was told that goes on after a kill: what comes to its place was never handled.
+    @Test func whatComesToThePlaceOfWhatWasNotHandledIsNew() {
+        let fixture = fixture(.all)
+        fixture.path("p", .deleted, "/w/d", isNew: true, isFolder: true)
+        #expect(told(fixture) == ["deleted:d"])
+        fixture.path("p", .created, "/w/d", isFolder: true)
+        #expect(told(fixture) == ["created:dx2"])
+    }
+
     @Test func itIsOldWhenASettledOperationWouldHaveRun() {
         let fixture = fixture(.deleted)
         fixture.path("p", .written, "/w/a", isNew: true)

@@ -123,11 +123,11 @@ extension Engine {
 }
 
 extension StoredState {
-    /// Paths at which something stands as far as runs were told that the store itself does not bring to their end, with
-    /// their watched path.
+    /// Paths at which something stands as far as runs were told that go on, and that the store itself does not bring to
+    /// their end; with their watched path. A run that is gone may not have taken it in.
     package var startedPaths: [SourceID: [[UInt8]: (root: [UInt8], kind: PathState.Kind)]] {
         var paths: [SourceID: [[UInt8]: (root: [UInt8], kind: PathState.Kind)]] = [:]
-        let started = operations.filter { !$0.isDurable && ($0.isExecuting || $0.attempt > 1) }
+        let started = operations.filter { !$0.isDurable && !$0.runs.isEmpty }
         for operation in started.sorted(by: { $0.id < $1.id }) {
             guard case .source(let id) = operation.origin, id.kind == .path else { continue }
             for event in operation.events + operation.appended {

@@ -160,9 +160,11 @@ extension PathRoot: RecordedPath {
 
     /// Everything that is known is told.
     func compared() {
+        // What comes there meanwhile is new: it was never handled that something stood there.
         for (full, _) in record.takeStarted() where snapshot.entries[name(of: full)] == nil {
             owner.tell(
-                PathFact(.deleted, path: full, root: path, isRecovered: true), state: isRecording ? .nothing : nil)
+                PathFact(.deleted, path: full, root: path, isRecovered: true, isNew: true),
+                state: isRecording ? .nothing : nil)
         }
         (record.isComparing, record.tellsAll) = (false, false)
         if isRecording { noteIdentity() }

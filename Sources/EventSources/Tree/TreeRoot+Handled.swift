@@ -215,11 +215,12 @@ extension TreeRoot: RecordedPath {
         owner.rootChanged()
     }
 
+    /// What comes there meanwhile is new: it was never handled that something stood there.
     private func tellStartedGone() {
         for (full, kind) in record.takeStarted() where tree.node(at: HandledPaths.relative(full, to: path)) == nil {
             if prune.prunes(anyOf: full, below: path) { continue }
             tell(
-                PathFact(.deleted, path: full, root: path, isRecovered: true, isFolder: kind == .folder),
+                PathFact(.deleted, path: full, root: path, isRecovered: true, isNew: true, isFolder: kind == .folder),
                 isRecording ? .nothing : nil)
         }
     }
