@@ -160,7 +160,7 @@ extension PathRoot: RecordedPath {
 
     /// Everything that is known is told.
     func compared() {
-        // What comes there meanwhile is new: it was never handled that something stood there.
+        // A file that comes there meanwhile is new: no handled state had one.
         for (full, _) in record.takeStarted() where snapshot.entries[name(of: full)] == nil {
             owner.tell(
                 PathFact(.deleted, path: full, root: path, isRecovered: true, isNew: true),

@@ -215,7 +215,7 @@ extension TreeRoot: RecordedPath {
         owner.rootChanged()
     }
 
-    /// What comes there meanwhile is new: it was never handled that something stood there.
+    /// A file that comes there meanwhile is new: no handled state had one.
     private func tellStartedGone() {
         for (full, kind) in record.takeStarted() where tree.node(at: HandledPaths.relative(full, to: path)) == nil {
             if prune.prunes(anyOf: full, below: path) { continue }

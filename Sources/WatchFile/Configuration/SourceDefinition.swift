@@ -129,7 +129,7 @@ package struct PathEvents: OptionSet, Hashable, Sendable {
     package static let created = PathEvents(rawValue: 8)
     package static let modified = PathEvents(rawValue: 16)
     package static let attributes = PathEvents(rawValue: 32)
-    /// Those of a folder in a tree.
+    /// The events of a folder in a tree.
     package static let ofFolders: PathEvents = [.created, .deleted, .renamed, .attributes]
     /// `PathChanged=`, as systemd has it: all but writes to a file that is open still.
     package static let ofPathChanged: PathEvents = [.changed, .created, .attributes]
