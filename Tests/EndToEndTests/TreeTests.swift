@@ -147,6 +147,13 @@ import Testing
             try wait(for: "it to say so") { try watchd.source("tree").reason?.hasSuffix(reason) ?? false }
             let problems = try watchd.status().problems
             #expect(problems.contains { $0.object == "path/tree" && $0.problem.hasSuffix(reason) }, "\(problems)")
+            // Explain says it of those alone of which it is true.
+            let polled = try (1...20).filter { number in
+                let place = watchd.folder["in/\(number)"]
+                let steps = try watchd.call(Explain.self, .init(path: "\(place)/f")).steps
+                return steps.contains { $0.code == "seen" && $0.sentence.contains("\(place) compared every 200ms: ") }
+            }
+            #expect(8...19 ~= polled.count, "\(polled)")
             for number in 1...20 { try watchd.folder.write("in/\(number)/f", "") }
             let all = Set((1...20).map { watchd.folder["in/\($0)/f"] })
             try wait(for: "all files") { Set(watchd.folder.lines("paths")) == all }

@@ -82,6 +82,11 @@ package final class PathSource: EventSource {
     /// The line of an ignore file that keeps back the news of a path below a root; `nil`: none does.
     package func ignored(_ path: [UInt8], below root: [UInt8]) -> IgnoredPath? { ignoring[root]?.ignored(path) }
 
+    /// Why less is seen of a path below a root than there may be: a sentence.
+    package func limit(at path: [UInt8], below root: [UInt8]) -> String? {
+        roots.first { $0.path == root }?.limit(at: path)
+    }
+
     /// A change that several of its paths see is told by the first of them.
     private func findRanks() {
         ranks = [:]

@@ -10,6 +10,8 @@ protocol WatchedPath: AnyObject {
     var watches: Set<Int32> { get }
     /// Why less is seen than there may be: a sentence.
     var limit: String? { get }
+    /// Why less is seen of one of its paths: a sentence.
+    func limit(at path: [UInt8]) -> String?
     /// The limit that leaves it without a watch of its own.
     var blindness: SystemError? { get }
     /// `limit` says what of it cannot be read.
@@ -60,5 +62,6 @@ protocol WatchedPath: AnyObject {
 }
 
 extension WatchedPath {
+    func limit(at path: [UInt8]) -> String? { limit }
     var blindness: SystemError? { nil }
 }

@@ -272,6 +272,11 @@ package final class SourceSet {
         (sources[id] as? PathSource)?.ignored(path, below: root)
     }
 
+    /// Why less is seen of a path below a root of a source than there may be: a sentence.
+    package func limit(at path: [UInt8], below root: [UInt8], of id: SourceID) -> String? {
+        (sources[id] as? PathSource)?.limit(at: path, below: root)
+    }
+
     /// Compares what stands at the paths of a source with what it has told of them, and tells the differences.
     package func compare(_ id: SourceID, then: @escaping (PathComparison) -> Void) {
         guard let source = sources[id] as? PathSource else { return then(.refused("it is not armed yet")) }

@@ -35,17 +35,38 @@ extension TreeRoot {
                 "what becomes of \(path.printable) itself is compared every \(owner.pollSpan): \(anchorFailure.reason)"
         }
         guard let (reference, blindness) = blind.min(by: { $0.key.id < $1.key.id }) else { return nil }
-        let (place, error) = (self.place(reference, blindness.entry, of: blind.count), blindness.error)
-        return blindness.leavesUnwatched
-            ? "\(place) compared every \(owner.pollSpan): \(error.reason)"
-            : "\(place) cannot be read, tried again every \(owner.pollSpan): \(error.errno)"
+        return sentence(blindness, place(reference, blindness.entry, of: blind.count))
     }
 
     /// Where the kernel does not tell of every change: a sentence.
     var silence: String? {
         guard !owner.polls, let (reference, name) = silent.min(by: { $0.key.id < $1.key.id }) else { return nil }
-        let place = self.place(reference, of: silent.count)
-        return "\(place) compared every \(owner.pollSpan): on \(name) the kernel does not tell of every change"
+        return sentence(silent: name, place(reference, of: silent.count))
+    }
+
+    func limit(at path: [UInt8]) -> String? {
+        if anchorFailure != nil, path == self.path { return trouble }
+        if owner.polls || blind.isEmpty && silent.isEmpty { return nil }
+        let folders = path.foldersAbove.reversed().prefix { $0.isAtOrBelow(self.path) }
+        let known = folders.compactMap { tree.node(at: $0.below(self.path)) }.map(tree.reference)
+        // A folder without a watch says nothing of what is in the folders below it.
+        if let folder = known.first, let blindness = blind[folder] {
+            let place = self.place(folder, blindness.entry, of: 1)
+            if blindness.entry == nil || path.printable == place { return sentence(blindness, place) }
+        }
+        return known.lazy.compactMap { [self] folder in
+            silent[folder].map { sentence(silent: $0, place(folder, of: 1)) }
+        }.first
+    }
+
+    private func sentence(_ blindness: Blindness, _ place: String) -> String {
+        blindness.leavesUnwatched
+            ? "\(place) compared every \(owner.pollSpan): \(blindness.error.reason)"
+            : "\(place) cannot be read, tried again every \(owner.pollSpan): \(blindness.error.errno)"
+    }
+
+    private func sentence(silent name: String, _ place: String) -> String {
+        "\(place) compared every \(owner.pollSpan): on \(name) the kernel does not tell of every change"
     }
 
     private func place(_ reference: FileTree.Reference, _ entry: [UInt8]? = nil, of count: Int) -> String {

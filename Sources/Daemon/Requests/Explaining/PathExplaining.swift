@@ -98,7 +98,7 @@ extension Runtime {
                         + "asks for nothing else"
                 )
             } else {
-                (.seen, "\(trigger.assignment(of: root)) sees it: \(purpose(view, trigger, root, look))")
+                (.seen, "\(trigger.assignment(of: root)) sees it: \(purpose(view, trigger, path, root, look))")
             }
         case .root(let root):
             (.excluded, "\(trigger.assignment(of: root)) tells of what is in it, not of the folder itself")
@@ -139,14 +139,18 @@ extension Runtime {
     }
 
     /// The changes that start something, and what.
-    private func purpose(_ view: SourceView, _ trigger: PathTrigger, _ root: [UInt8], _ look: PathLookBeside) -> String
-    {
+    private func purpose(
+        _ view: SourceView, _ trigger: PathTrigger, _ path: [UInt8], _ root: [UInt8], _ look: PathLookBeside
+    ) -> String {
         var told = trigger.events(of: root)
         if look.isFolder, trigger.isTree(root) { told.formIntersection(.ofFolders) }
         let events = PathChange.allCases.filter { told.contains(PathEvents($0)) }.map(\.rawValue)
         let verb = events.count == 1 ? "starts" : "start"
         let handlers = view.definition.routes.map(\.handler).joined(separator: ", ")
-        let polled = trigger.polling.isAlways ? "; compared every \(trigger.polling.interval.brief)" : ""
-        return "\(events.joined(separator: ", ")) \(verb) \(handlers)\(polled)"
+        let polled = trigger.polling.isAlways ? "compared every \(trigger.polling.interval.brief)" : nil
+        // How the source stands is said after it.
+        let limit = (polled ?? sources?.limit(at: path, below: root, of: view.id))
+            .flatMap { $0 == stands[view.id].limit?.value.text ? nil : "; \($0)" }
+        return "\(events.joined(separator: ", ")) \(verb) \(handlers)\(limit ?? "")"
     }
 }
