@@ -83,7 +83,7 @@ package struct JournalReader: Sendable {
         return lines
     }
 
-    /// How a job ended, as the manager has told the journal: `done`, `failed`, `canceled`, …; `nil`: there is no word.
+    /// How a job ended, as the manager has told the journal, and the run of its unit then; `nil`: there is no word.
     ///
     /// - Parameters:
     ///   - job: its object on the bus.
@@ -92,21 +92,65 @@ package struct JournalReader: Sendable {
     /// - Throws: EACCES: none of the journal's files may be read.
     package static func result(
         ofJob job: String, scope: Bus.Scope, since: Int64, patience: Int32
+    ) throws(SystemError) -> JobEnd? {
+        let match = "JOB_ID=\(job.split(separator: "/").last ?? "")"
+        var end: JobEnd?
+        try forEachWord(of: scope, match, since, patience) { journal in
+            // Of a restart this is the end of its stop (Systemd.md, fact 47).
+            guard field("JOB_TYPE", of: journal) != Array("restart".utf8),
+                let result = field("JOB_RESULT", of: journal)
+            else { return }
+            let invocation = field(scope == .user ? "USER_INVOCATION_ID" : "INVOCATION_ID", of: journal)
+            end = JobEnd(
+                result: String(decoding: result, as: UTF8.self),
+                invocation: invocation.map { String(decoding: $0, as: UTF8.self) })
+        }
+        return end
+    }
+
+    /// The end of a job.
+    package struct JobEnd: Sendable {
+        /// `done`, `failed`, `canceled`, …
+        package var result: String
+        package var invocation: String?
+    }
+
+    /// “The unit has entered the failed state” and “has successfully entered the dead state” (`sd-messages.h`).
+    private static let (unitFailed, unitSucceeded) =
+        ("d9b373ed55a64feb8242e02dbe79a49c", "7ad2d189f7e94e70a38c781354912448")
+
+    /// `Result` of a run of a unit, as the manager has told the journal at its end; `nil`: there is no word.
+    ///
+    /// - Parameters:
+    ///   - since: wall clock, microseconds.
+    ///   - patience: milliseconds for which journald may write what it has.
+    /// - Throws: EACCES: none of the journal's files may be read.
+    package static func result(
+        ofInvocation invocation: String, scope: Bus.Scope, since: Int64, patience: Int32
     ) throws(SystemError) -> String? {
+        let match = "\(scope == .user ? "USER_" : "")INVOCATION_ID=\(invocation)"
+        var result: String?
+        try forEachWord(of: scope, match, since, patience) { journal in
+            switch field("MESSAGE_ID", of: journal).map({ String(decoding: $0, as: UTF8.self) }) {
+            case unitSucceeded: result = "success"
+            case unitFailed:
+                result = field("UNIT_RESULT", of: journal).map { String(decoding: $0, as: UTF8.self) } ?? "failed"
+            default: break
+            }
+        }
+        return result
+    }
+
+    /// Calls with the journal at each line of the manager that has a field.
+    private static func forEachWord(
+        of scope: Bus.Scope, _ match: String, _ since: Int64, _ patience: Int32, _ body: (OpaquePointer) -> Void
+    ) throws(SystemError) {
         let journal = try open(patience)
         defer { sd_journal_close(journal) }
         let manager = scope == .system ? ["_PID=1"] : ["_COMM=systemd", "_UID=\(Linux.effectiveUserID)"]
-        for match in manager + ["JOB_ID=\(job.split(separator: "/").last ?? "")"] {
-            sd_journal_add_match(journal, match, 0)
-        }
-        guard sd_journal_seek_realtime_usec(journal, UInt64(max(0, since))) >= 0 else { return nil }
-        var result: String?
-        while sd_journal_next(journal) > 0 {
-            // Of a restart this is the end of its stop (Systemd.md, fact 47).
-            if field("JOB_TYPE", of: journal) == Array("restart".utf8) { continue }
-            if let found = field("JOB_RESULT", of: journal) { result = String(decoding: found, as: UTF8.self) }
-        }
-        return result
+        for match in manager + [match] { sd_journal_add_match(journal, match, 0) }
+        guard sd_journal_seek_realtime_usec(journal, UInt64(max(0, since))) >= 0 else { return }
+        while sd_journal_next(journal) > 0 { body(journal) }
     }
 
     private static func open(_ patience: Int32?) throws(SystemError) -> OpaquePointer {

@@ -37,6 +37,13 @@ import Testing
         [Handler long]
         Unit=one
         UnitWait=yes
+        [Handler too-long]
+        Unit=one
+        UnitWait=yes
+        TimeoutSec=1s
+        [Handler collected]
+        Unit=collected
+        UnitWait=yes
         [Handler says]
         Unit=says
         [Handler task]
@@ -79,6 +86,9 @@ import Testing
             let untilGo = "until rm /run/go; do sleep 0.1; done"
             try service(machine, "slow", "Type=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '\(untilGo)'")
             try service(machine, "task", "Type=oneshot\nExecStart=/bin/sh -c '\(untilGo)'")
+            try service(
+                machine, "collected",
+                "ExecStart=/bin/sh -c 'echo a; \(untilGo); exit 3'\n[Unit]\nCollectMode=inactive-or-failed")
             try service(machine, "endless", "Type=oneshot\nExecStart=/bin/sleep 1000")
             try service(machine, "take@", "Type=oneshot\nExecStart=/bin/sh -c 'echo \"$1\" >/run/taken' sh %f")
             _ = try machine.run("mkdir", "-p", "/run/in")
@@ -90,6 +100,7 @@ import Testing
             try wait(for: "the instance") { try machine.run("cat", "/run/taken").text == "/run/in/a-b c\n" }
             try restartTheBus(machine)
             try endWithoutABus(machine)
+            try beForgottenWithoutABus(machine)
             try loseTheBus(machine)
         }
     }
@@ -157,6 +168,11 @@ import Testing
         let end = "start its job failed, failed, result exit-code, _SYSTEMD_INVOCATION_ID=\(invocation)"
         #expect(told == "bad.service: \(end)\n")
         try haveOutput(machine)
+        #expect(try machine.run("watchctl", "run", "--wait", "too-long").code != 0)
+        #expect(try reason(machine, "too-long").contains("timed out after 1s"))
+        let soFar = try machine.run("watchctl", "output", "too-long").text
+        #expect(soFar.hasPrefix("one.service: start it still runs, active, _SYSTEMD_INVOCATION_ID="), "\(soFar)")
+        _ = try ctl(machine, "stop", "one")
         #expect(try ctl(machine, "is-failed", "dies") == "failed ")
         #expect(try machine.run("watchctl", "run", "--wait", "stop-failed").code == 0)
         let jobs = try ctl(machine, "list-jobs")
@@ -222,6 +238,21 @@ import Testing
             #expect(told.contains(end), "\(told)")
         }
         _ = try machine.run("watchctl", "forget", "task")
+    }
+
+    /// The unit ends meanwhile, and the manager forgets it.
+    private func beForgottenWithoutABus(_ machine: Machine) throws {
+        _ = try machine.run("watchctl", "run", "collected")
+        try wait(for: "its unit") { try ctl(machine, "is-active", "collected") == "active " }
+        _ = try ctl(machine, "stop", "dbus.socket", "dbus.service")
+        _ = try machine.run("touch", "/run/go")
+        try wait(for: "its end") { try ctl(machine, "is-active", "collected") == "inactive " }
+        _ = try ctl(machine, "start", "dbus.socket", "dbus.service")
+        try wait(for: "the failure") { try reason(machine, "collected").contains("it has failed (exit-code)") }
+        let told = try machine.run("watchctl", "output", "collected").text
+        #expect(told.hasPrefix("a\n"), "\(told)")
+        #expect(told.contains("\ncollected.service: start it has failed (exit-code), result exit-code, _"), "\(told)")
+        _ = try machine.run("watchctl", "forget", "collected")
     }
 
     /// Nobody would tell how the unit ends.

@@ -53,6 +53,11 @@ import Testing
         Exec=/bin/false
         Exec=/bin/echo three
         StandardInput=null
+        [Handler lasting]
+        Exec=/bin/sh -c 'until test -e /run/go; do sleep 0.1; done; echo one'
+        Exec=/usr/bin/printf "<%%s>\\n" $HOME ${HOME} "a;b" \\; "it's `x` \\\\"
+        Exec=/bin/sh -c 'echo "$0"; exit 5'
+        StandardInput=null
         [Handler condition]
         ExecCondition=/bin/false
         Exec=/bin/true
@@ -158,6 +163,7 @@ import Testing
             #expect(try units(machine) == "")
             try endsWhenAsked(machine)
             try saysWhatIsWrong(machine)
+            try goesThroughAReload(machine)
             try hasItsKeys(machine)
             #expect(try units(machine) == "")
         }
@@ -188,6 +194,17 @@ import Testing
         #expect(try output(machine, "several") == "one\n")
         _ = try machine.run("watchctl", "run", "--wait", "condition")
         #expect(try reason(machine, "condition").contains("\"result\":\"skipped\""))
+    }
+
+    /// The manager reads the unit again while its first command runs.
+    private func goesThroughAReload(_ machine: Machine) throws {
+        try begin(machine, "lasting")
+        _ = try ctl(machine, "daemon-reload")
+        try go(machine)
+        try wait(for: "its end") { try reason(machine, "lasting").contains("\"exit_status\":5") }
+        _ = try machine.run("rm", "/run/go")
+        #expect(
+            try output(machine, "lasting") == "one\n<$HOME>\n<${HOME}>\n<a;b>\n<;>\n<it's `x` \\>\n/bin/sh\n")
     }
 
     private func hasItsKeys(_ machine: Machine) throws {

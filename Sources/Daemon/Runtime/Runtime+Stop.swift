@@ -144,7 +144,8 @@ extension Runtime {
     }
 
     private var stopText: String {
-        [.draining, .drained].contains(engine.phase)
-            ? "hurrying" : "stopping, waiting for \(counted(processesRunning, "handler"))"
+        if [.draining, .drained].contains(engine.phase) { return "hurrying" }
+        let count = max(0, engine.waitedForAtStop - delayedRuns.count - engine.processesWaitingForStore)
+        return "stopping, waiting for \(counted(count, "handler"))"
     }
 }

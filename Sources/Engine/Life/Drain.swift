@@ -112,10 +112,10 @@ extension Engine {
             }
             finish(ref, .cancelled, reason: "watchd had no time left for it")
         }
+        life.drain?.step = step == .waiting ? .terminating : .killing
         let refs = operations.refs.filter { !goesOnBesideStop($0) }
         switch step {
         case .waiting:
-            life.drain?.step = .terminating
             for ref in refs where operations.isAlive(ref) { terminate(ref, .stopped) }
             endWorkers(isKilled: false)
             let patience = max(
@@ -123,7 +123,6 @@ extension Engine {
                     ?? 0, supervisor.patience, scheduler.crews.patience)
             if patience < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(patience) + 1_000_000) }
         case .terminating, .killing:
-            life.drain?.step = .killing
             for ref in refs where operations.isAlive(ref) {
                 terminate(ref, .stopped)
                 if operations.isAlive(ref) { kill(ref) }
@@ -175,7 +174,7 @@ extension Engine {
     }
 
     mutating func finishDrain(leftBehind: [UInt64]) {
-        let leftRunning = leaveRunning()
+        let leftRunning = leaveRunning() + supervisor.leftRunning
         life = .drained(life.drain ?? Life.Drain())
         saveTallies()
         for (token, reply) in calls.takeCallers() { actions.append(.reply(token, reply)) }

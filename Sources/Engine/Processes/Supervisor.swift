@@ -402,6 +402,17 @@ struct Supervisor: Sendable {
         return effects
     }
 
+    /// Those that `stopAll` has left running.
+    var leftRunning: [AdoptRequest] {
+        let left = supervisions.filter { $0.value.command.process.killMode == .none }.sorted { $0.key < $1.key }
+        return left.flatMap { _, supervision in
+            supervision.copies.compactMap { copy in
+                guard let life = copy.life, let pid = life.pid else { return nil }
+                return AdoptRequest(run: life.run, definition: supervision.definition, pid: pid)
+            }
+        }
+    }
+
     mutating func killAll(ids: inout UInt64, at now: Moment) -> [Effect] {
         var effects: [Effect] = []
         for source in supervisions.keys.sorted() {

@@ -56,8 +56,12 @@ struct ServicePlan: Sendable {
     ) throws -> [Setting] {
         guard case .exec(let commands) = child.request.definition.value.action else { return [] }
         let values = try commands.map { command -> BusValue in
-            let words = try child.words(of: .command(command), context)
-            let path = try child.lookUp(words[0], variables)[0]
+            var words = try child.words(of: .command(command), context)
+            var path = try child.lookUp(words[0], variables)[0]
+            // One by itself runs by the time the manager reads the unit's file.
+            if commands.count > 1, let lasting = LastingCommand.words(for: words) {
+                (words, path) = (lasting, LastingCommand.shell)
+            }
             // The manager expands variables, which watchd has as they are.
             let texts = try words.map { try text($0, "a word of the command").replacing("$", with: "$$") }
             return .structure([.string(try text(path, "the command")), .strings(texts), .boolean(false)])

@@ -55,6 +55,13 @@ final class BusLink {
         connect()
     }
 
+    /// Does not wait for the next look.
+    func tryNow() {
+        guard isWanted, bus == nil else { return }
+        retry.cancel()
+        connect()
+    }
+
     /// Not while a message is read.
     func close() {
         isWanted = false

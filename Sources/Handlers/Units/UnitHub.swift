@@ -66,6 +66,9 @@ package final class UnitHub {
     /// Questions have to be sent.
     func flush() { link.pumpLater() }
 
+    /// Looks for the manager at once, where there is no connection to it.
+    func tryNow() { link.tryNow() }
+
     /// After what is being read now.
     func later(_ work: @escaping () -> Void) { link.later(work) }
 

@@ -28,6 +28,8 @@ final class UnitRun: StartedRun, UnitListener {
         var state: String?
         var result: String?
         var invocation: String?
+        /// The manager has forgotten that run, or the unit runs anew: the journal has its end.
+        var isPast = false
     }
 
     private let request: StartRequest
@@ -48,6 +50,8 @@ final class UnitRun: StartedRun, UnitListener {
     private var isOver = false
     /// Microseconds for which a bus that is gone may come again.
     private static let patience = 10_000_000
+    /// Microseconds for the last try to reach one.
+    private static let lastPatience = 2_000_000
     /// Microseconds until a question is asked again that nobody has answered.
     private static let pause = 1_000_000
     /// Milliseconds for which journald may write what it has: `TimeoutSec=` goes on meanwhile.
@@ -99,7 +103,7 @@ final class UnitRun: StartedRun, UnitListener {
     func signal(_ number: Int32, _ mode: KillMode) {
         // Only the journal is waited for.
         if !parts.isEmpty, parts.allSatisfy(\.isOver) { return tellThoseThatAreOver() }
-        guard let client, cancels(number, mode) else { return later("the jobs were left to themselves") }
+        guard let client, cancels(number, mode) else { return leave() }
         isEnding = true
         for job in jobs { client.cancel(job: job) }
         environment.units.flush()
@@ -108,6 +112,13 @@ final class UnitRun: StartedRun, UnitListener {
     /// The effect that `signal` is about to have, in words.
     func ending(_ number: Int32, _ mode: KillMode) -> String {
         cancels(number, mode) ? "has its jobs cancelled" : "leaves its jobs to themselves"
+    }
+
+    private func leave() {
+        guard asked != nil else { return later("the jobs were left to themselves") }
+        for index in parts.indices {
+            end(index, failure: parts[index].isJobOver ? "it still runs" : "its job was left to itself")
+        }
     }
 
     private func cancels(_ number: Int32, _ mode: KillMode) -> Bool {
@@ -173,6 +184,13 @@ final class UnitRun: StartedRun, UnitListener {
     }
 
     private func giveUpTheBus(_ number: Int) {
+        guard !isOver, loss != nil, number == losses else { return }
+        // It may have come since the last look for it.
+        environment.units.tryNow()
+        environment.core.after(Self.lastPatience) { [bound] in bound.value.reallyGiveUpTheBus(number) }
+    }
+
+    private func reallyGiveUpTheBus(_ number: Int) {
         guard !isOver, let loss, number == losses else { return }
         tellThoseThatAreOver()
         let open = parts.filter { !$0.isOver }.map(\.unit)
@@ -229,11 +247,12 @@ final class UnitRun: StartedRun, UnitListener {
         }
     }
 
-    private func found(_ result: String?, ofJobOf index: Int, _ client: UnitClient) {
+    private func found(_ end: JournalReader.JobEnd?, ofJobOf index: Int, _ client: UnitClient) {
         guard !isOver, client === self.client, parts[index].isInDoubt else { return }
-        guard let result else { return askUnit(index, client) }
+        guard let end else { return askUnit(index, client) }
         parts[index].isInDoubt = false
-        parts[index].failure = Self.sentence(result)
+        parts[index].failure = Self.sentence(end.result)
+        parts[index].invocation = parts[index].invocation ?? end.invocation
         jobEnded(index, client)
     }
 
@@ -259,7 +278,12 @@ final class UnitRun: StartedRun, UnitListener {
     // MARK: A job and its unit
 
     private func jobEnded(_ index: Int, _ client: UnitClient) {
-        client.invocation(of: parts[index].unit) { [weak self] in self?.parts[index].invocation = $0 }
+        client.invocation(of: parts[index].unit) { [weak self] now in
+            guard let self else { return }
+            let known = parts[index].invocation
+            parts[index].isPast = known != nil && known != now
+            parts[index].invocation = known ?? now
+        }
         seeState(index, client)
         environment.units.flush()
     }
@@ -268,10 +292,28 @@ final class UnitRun: StartedRun, UnitListener {
         client.state(of: parts[index].unit) { [weak self, weak client] state, failure in
             guard let self, let client, !isOver, !parts[index].isOver else { return }
             guard let state else { return end(index, failure: parts[index].failure ?? failure) }
+            if action.waits, parts[index].isPast, parts[index].failure == nil { return askJournal(index) }
             parts[index].state = state
             let goesOn = action.waits && parts[index].failure == nil && !["inactive", "failed"].contains(state)
             if !goesOn { look(index, client) }
         }
+    }
+
+    private func askJournal(_ index: Int) {
+        let (unit, invocation) = (parts[index].unit, parts[index].invocation ?? "")
+        let (scope, since) = (environment.units.scope, asked?.time ?? 0)
+        environment.slow.submit("the end of \(unit)") { [bound, core = environment.core] in
+            let result = try? JournalReader.result(
+                ofInvocation: invocation, scope: scope, since: since, patience: Self.journalPatience)
+            core.async { bound.value.found(result, ofRunOf: index) }
+        }
+    }
+
+    private func found(_ result: String?, ofRunOf index: Int) {
+        guard !isOver, !parts[index].isOver else { return }
+        guard let result else { return end(index, failure: "systemd does not know any more how it ended") }
+        (parts[index].state, parts[index].result) = (nil, result)
+        judge(index)
     }
 
     private func saw(_ unit: String, _ state: String, _ result: String?, _ client: UnitClient) {
