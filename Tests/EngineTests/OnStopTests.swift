@@ -128,6 +128,20 @@ import WatchFile
         #expect(next.ended.map(\.result) == [.done])
     }
 
+    @Test(arguments: [false, true]) func aRunThatNobodyMayEndIsWaitedForAndLeft(isDurable: Bool) {
+        let configuration = Self.configuration(.fail, isDurable: isDurable) { $0.killMode = .none }
+        let fixture = EngineFixture(configuration)
+        fixture.emit("job", 7)
+        fixture.spawn(fixture.starts[0].run)
+        fixture.send(.drain)
+        #expect(fixture.drained == nil)
+        fixture.send(.hurry)
+        #expect(fixture.drained == [] && fixture.leftBesideStop.map(\.run) == [fixture.starts[0].run])
+        #expect(fixture.signals.isEmpty && fixture.ended.isEmpty)
+        let next = restarted(fixture, configuration)
+        #expect(next.starts.isEmpty && next.adopted.map(\.run) == [fixture.starts[0].run])
+    }
+
     /// Nobody but this watchd has what it asks for done.
     @Test(arguments: [false, true]) func aRunThatAsksAConditionIsWaitedFor(isDurable: Bool) {
         let configuration = Self.configuration(.leave, isDurable: isDurable)

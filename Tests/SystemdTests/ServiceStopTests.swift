@@ -72,6 +72,38 @@ import Testing
         }
     }
 
+    /// `KillMode=none`: no signal can end them.
+    @Test func aStopLeavesThoseThatNobodyMayEnd() throws {
+        let left = """
+            [Custom left]
+            Exec=/bin/sh -c 'echo $$ >>/run/left; until [ -e /run/go ]; do sleep 0.1; done'
+            StandardOutput=null
+            StandardError=null
+            KillMode=none
+            OnStop=fail
+            TimeoutStopSec=1d
+            [Process left]
+            Command=/bin/sh -c 'echo $$ >>/run/process; exec sleep 1000'
+            KillMode=none
+
+            """
+        try Machine.with(Self.watchFile + left) { machine in
+            #expect(try machine.run("watchctl", "emit", "left").code == 0)
+            let processes = [try machine.process(in: "/run/left"), try machine.process(in: "/run/process")]
+            #expect(try machine.run("systemctl", "restart", "watchd.service").code == 0)
+            for process in processes { #expect(try machine.isAlive(process), "process \(process)") }
+            let running = try machine.run("watchctl", "--json", "operations", "--handler", "left").text
+            #expect(running.contains("\"pid\":\(processes[0])"), "\(running)")
+            let listed = try machine.run("watchctl", "status", "process/left").text
+            #expect(listed.contains(processes[1]), "\(listed)")
+            #expect(try machine.run("touch", "/run/go").code == 0)
+            try wait(for: "its end") { try machine.run("watchctl", "history", "left").text.contains("done") }
+            for file in ["/run/left", "/run/process"] {
+                #expect(try machine.run("wc", "-l", file).text == "1 \(file)\n")
+            }
+        }
+    }
+
     @Test func aStopThatTakesTooLongLeavesNothingBehind() throws {
         try Machine.with(Self.watchFile, settings: "KillSignal=SIGURG\nTimeoutStopSec=500ms") { machine in
             // SIGURG: nothing that watchd heeds.

@@ -62,7 +62,7 @@ final class ServiceManager: Sendable {
             defer { FileDescriptor(owning: file).close() }
             try Linux.writeAll(file, (processes.map(String.init) + groups).map { "\($0)\n" }.joined().utf8)
         } catch {
-            logger.log(.err, "the service manager ends what OnStop=leave lets run: \(error)")
+            logger.log(.err, "the service manager ends what OnStop=leave or KillMode=none lets run: \(error)")
         }
     }
 
