@@ -7,8 +7,10 @@ import WatchFile
 
 extension Failure {
     /// The failure of a call, for a person.
-    /// - Parameter awaited: what the daemon had to give.
-    init(_ error: ClientError, socketPath: String, _ awaited: String, _ screen: Screen) {
+    /// - Parameters:
+    ///   - awaited: what the daemon had to give.
+    ///   - later: words about an answer that comes too late.
+    init(_ error: ClientError, socketPath: String, _ awaited: String, _ screen: Screen, later: String = "") {
         switch error {
         case .cannotConnect(let path, let errno): self.init(path: path, errno)
         case .remote(let reply): self.init(reply, screen)
@@ -20,7 +22,7 @@ extension Failure {
         case .timedOut(let milliseconds):
             self.init(
                 message: "watchd at \(socketPath) has not answered \(awaited) for \(Self.span(milliseconds))",
-                help: "is it stopped (SIGSTOP) or stuck? systemctl status watchd; --timeout SPAN waits longer",
+                help: "is it stopped (SIGSTOP) or stuck? systemctl status watchd\(later)",
                 exitCode: .unreachable)
         case .unexpectedReply(let what):
             self.init(
@@ -32,10 +34,10 @@ extension Failure {
     }
 
     /// A call that takes too long for who waits, though watchd answers others.
-    init(unfinished awaited: String, after milliseconds: Int) {
+    init(unfinished awaited: String, after milliseconds: Int, later: String) {
         self.init(
             message: "\(awaited) has taken \(Self.span(milliseconds)) and is not over",
-            help: "watchd answers, and “watchctl status” says what waits; --timeout SPAN waits longer",
+            help: "watchd answers, and “watchctl status” says what waits\(later)",
             exitCode: .failed)
     }
 
@@ -151,7 +153,7 @@ extension Failure {
         case .notUp(let name, let reason): ("\(name): \(reason)", "watchctl explain \(name)")
         case .draining:
             (
-                "watchd is stopping and accepts nothing new",
+                "watchd is stopping: it accepts nothing new, and answers no wait",
                 "what it had accepted before: watchctl history, and watchctl operations after the next start"
             )
         case .notSupported(let what): ("not possible: \(what)", nil)

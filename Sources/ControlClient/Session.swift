@@ -22,6 +22,8 @@ struct Session: Sendable {
     var patience = 30_000
     /// How long any reply may take, in ms, where the command line says so.
     var limit: Int?
+    /// What the error about a reply that does not come says of it.
+    var later = ""
 
     func connect() throws(Failure) -> Client {
         let client = try attempt("a connection") { () throws(ClientError) in try Client(connectingTo: socketPath) }
@@ -211,9 +213,9 @@ struct Session: Sendable {
             if case .timedOut(let milliseconds) = error,
                 statusSoon(within: min(milliseconds, Self.patienceAfterwards)) != nil
             {
-                throw Failure(unfinished: awaited, after: milliseconds)
+                throw Failure(unfinished: awaited, after: milliseconds, later: later)
             }
-            throw Failure(error, socketPath: socketPath, awaited, screen)
+            throw Failure(error, socketPath: socketPath, awaited, screen, later: later)
         }
     }
 

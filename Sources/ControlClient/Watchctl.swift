@@ -27,6 +27,7 @@ package enum Watchctl {
             isJSON: invocation.has(.json), screen: screen(invocation), write: { write($0.utf8, to: STDOUT_FILENO) },
             remark: { write($0.utf8, to: STDERR_FILENO) }, writeBytes: { write($0, to: STDOUT_FILENO) })
         session.limit = try invocation.limit()
+        session.later = invocation.later
         if invocation.has(.version) {
             session.write("watchctl \(Manager.softwareVersion)\n")
             return .done

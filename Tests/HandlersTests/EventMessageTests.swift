@@ -105,14 +105,17 @@ import WatchFile
     @Test func whatCannotBeInTheEnvironmentIsAbsent() {
         let definition = HandlerDefinition(
             name: "h", action: .exec([]), environment: [EnvironmentVariable(name: "PATH", value: Array("/bin".utf8))])
-        func variables(_ line: [UInt8]) -> [String] {
-            let event = Event(id: 1, time: 0, fact: .line(LineFact(line)))
+        func variables(_ line: [UInt8], handover: UInt64? = nil) -> [String] {
+            var fact = LineFact(line)
+            fact.handover = handover
+            let event = Event(id: 1, time: 0, fact: .line(fact))
             let context = RunContext(
                 handler: "h", queue: "q", operation: 9, attempt: 1, origin: origin, events: [event])
             return ChildEnvironment.variables(context, definition, queue: [])
                 .map { String(decoding: $0, as: UTF8.self) }
         }
         #expect(variables([]).contains("WATCHD_LINE="), "an empty line is a line")
+        #expect(!variables([], handover: 1).contains { $0.hasPrefix("WATCHD_LINE") }, "a descriptor is none")
         #expect(variables(Array("x".utf8)).contains("WATCHD_LINE=x"))
         #expect(!variables([1, 0, 1]).contains { $0.hasPrefix("WATCHD_LINE=") })
         #expect(!variables(Array(repeating: 1, count: 100_001)).contains { $0.hasPrefix("WATCHD_LINE=") })

@@ -47,15 +47,21 @@ struct Invocation {
     /// How long any reply may take, in ms, where the command line says so; for ever is `.max`. A verb with a time-out
     /// of its own gives that to the daemon.
     func limit() throws(Failure) -> Int? {
-        guard !verb.options.contains(.timeout), !verb.hasOwnTimeout(options), let span = try span(.timeout) else {
-            return nil
-        }
+        guard hasLimit, let span = try span(.timeout) else { return nil }
         guard span > .zero else { throw .usage("--timeout takes a span longer than 0") }
         return span == .infinity ? .max : Int(clamping: (span.microseconds - 1) / 1000 + 1)
     }
 }
 
 extension Invocation {
+    /// `--timeout` is how long any reply may take.
+    private var hasLimit: Bool { !verb.options.contains(.timeout) && !verb.hasOwnTimeout(options) }
+
+    /// For who waits in vain for a reply: what may become of it.
+    var later: String {
+        (hasLimit ? "; --timeout SPAN waits longer" : "") + (verb.changes ? "; what was asked may still be done" : "")
+    }
+
     /// Names travel as UTF-8: what is not must not be replaced silently. Paths and the command of `run --queue` may be
     /// any bytes.
     init(bytes: [[UInt8]]) throws(Failure) {
@@ -78,7 +84,7 @@ extension Invocation {
         var (options, values): ([Option: String], [Option: [String]]) = ([:], [:])
         var rest = arguments[...]
         while let argument = rest.popFirst() {
-            if argument != "--", Self.beginsCommand(words, options) {
+            if Self.goesOnWithCommand(words, options) {
                 words += [argument] + rest
                 places += (rest.startIndex - 1)..<rest.endIndex
                 break
@@ -111,8 +117,8 @@ extension Invocation {
         try check()
     }
 
-    private static func beginsCommand(_ words: [String], _ options: [Option: String]) -> Bool {
-        Verb.all.first { $0.name == words.first }?.beginsCommand(words, options) ?? false
+    private static func goesOnWithCommand(_ words: [String], _ options: [Option: String]) -> Bool {
+        Verb.all.first { $0.name == words.first }?.hasCommand(words, options) ?? false
     }
 
     /// The option that an argument names, and the value that it carries.

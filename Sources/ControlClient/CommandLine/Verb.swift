@@ -8,9 +8,8 @@ struct Verb: Sendable {
     var brief: String?
     /// Besides those of every verb.
     var options: [Option] = []
-    /// Whether the words so far, the verb first, are followed by a command (or by the rest of one): nothing of that is
-    /// an option.
-    var beginsCommand: @Sendable ([String], [Option: String]) -> Bool = { _, _ in false }
+    /// Whether the words so far, the verb first, have the first word of a command: nothing that follows is an option.
+    var hasCommand: @Sendable ([String], [Option: String]) -> Bool = { _, _ in false }
     /// Whether `--timeout` is for the daemon, not how long its replies may take.
     var hasOwnTimeout: @Sendable ([Option: String]) -> Bool = { _ in false }
     /// Operands from this one on are paths, which may be any bytes.

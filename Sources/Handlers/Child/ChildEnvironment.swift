@@ -102,7 +102,9 @@ extension RunContext {
         return (address.utf8, peer[colon...].dropFirst().utf8)
     }
 
-    fileprivate var hasLine: Bool { if case .line = events.last?.fact { true } else { false } }
+    fileprivate var hasLine: Bool {
+        if case .line(let fact) = events.last?.fact { fact.handover == nil } else { false }
+    }
 }
 
 extension Specifier {

@@ -7,7 +7,7 @@ extension Verb {
     static let acquire = Verb(
         name: "acquire", operands: "SEMAPHORE[:N] COMMAND…", operandCount: 2...Int.max,
         brief: "[--timeout SPAN] SEMAPHORE[:N] [--] COMMAND…", options: [.timeout],
-        beginsCommand: { words, _ in words.count > 2 }, names: .semaphores, changes: true,
+        hasCommand: { words, _ in words.count > 2 }, names: .semaphores, changes: true,
         summary: "run a command that holds a unit, or N, of a semaphore",
         notes: [
             "It waits in line among the operations that need the semaphore, with --timeout no longer than this (then the exit",

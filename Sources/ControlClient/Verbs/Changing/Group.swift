@@ -6,7 +6,7 @@ extension Verb {
     /// `run`, the command itself, which takes the place of watchctl.
     static let group = Verb(
         name: "group", operands: "enter NAME | leave NAME TICKET | run NAME COMMAND…", operandCount: 2...Int.max,
-        options: [.pid], beginsCommand: { words, _ in words.count == 3 && words[1] == "run" },
+        options: [.pid], hasCommand: { words, _ in words.count > 3 && words[1] == "run" },
         names: .groups,
         changes: true, summary: "be in a group until a process ends, a ticket is given back, or while a command runs",
         notes: [

@@ -7,7 +7,7 @@ extension Verb {
         brief:
             "[--wait|--changed|--at TIME] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
         options: [.wait, .data, .line, .changed] + submissionOptions,
-        beginsCommand: { words, options in options[.queue] != nil && words.count > 1 },
+        hasCommand: { words, options in options[.queue] != nil && words.count > 1 },
         hasOwnTimeout: { $0[.queue] != nil }, firstPath: 1, names: .runnable, changes: true,
         summary: "start a handler, or the handlers of a source (for these paths), or a command on a queue",
         notes: [

@@ -18,8 +18,10 @@ extension Verb {
 
     static func submit(_ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
         var parameters = try submission(invocation, session)
-        if try followsOutput(invocation) { return try submitAndFollow(parameters, session) }
-        guard invocation.has(.wait) else {
+        let follows = try followsOutput(invocation)
+        // A wait inside a run is refused where it could never end, and what is followed is not waited for.
+        if follows, !Session.isInsideRun { return try submitAndFollow(parameters, session) }
+        guard invocation.has(.wait) || follows else {
             return code(try session.show(Submit.self, parameters) { [sentence($0)] }, waits: false)
         }
         if Session.isInsideRun { parameters.wait = true } else { parameters.awaited = true }
