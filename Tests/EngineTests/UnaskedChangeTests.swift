@@ -92,6 +92,47 @@ struct UnaskedChangeTests {
         #expect(told(fixture) == ["created:dx2"])
     }
 
+    /// A tree tells of a folder that has come, and of its end where that follows at once.
+    @Test(arguments: [PathEvents.changed, [.changed, .created], .deleted])
+    func theEndOfAnotherFolderInItsPlaceIsThatOfTheFirst(_ events: PathEvents) {
+        let fixture = fixture(events)
+        var end = PathFact(.deleted, path: Array("/w/d".utf8), root: Array("/w".utf8), isFolder: true)
+        end.isUntold = true
+        fixture.send(.event(SourceID(.path, "p"), .path(end)))
+        #expect(told(fixture) == [])
+        fixture.path("p", .deleted, "/w/d", isFolder: true)
+        fixture.path("p", .created, "/w/d", isFolder: true)
+        fixture.send(.event(SourceID(.path, "p"), .path(end)))
+        #expect(told(fixture).map { $0.prefix(9) } == ["deleted:d"])
+        fixture.advance(seconds: 1)
+        fixture.endFirst()
+        fixture.path("p", .renamed, "/w/e", from: "/w/d", isFolder: true)
+        fixture.path("p", .created, "/w/d", isFolder: true)
+        fixture.send(.event(SourceID(.path, "p"), .path(end)))
+        fixture.advance(seconds: 1)
+        let wasAsked = events.contains(.renamed)
+        #expect(told(fixture).map { $0.prefix(11) } == (wasAsked ? ["renamed:d>e"] : []))
+    }
+
+    /// Of renames that go round in a circle no order tells the truth.
+    @Test(arguments: [false, true], [nil, 1] as [UInt64?]) func ofACircleOfRenamesOneIsNotTold(
+        isSuspended: Bool, settling: UInt64?
+    ) {
+        for events in [.renamed, [.renamed, .created], [.renamed, .deleted]] as [PathEvents] {
+            let fixture = fixture(events, settling: settling, isSuspended: isSuspended, isQueueSuspended: true)
+            fixture.path("p", .renamed, "/w/s", from: "/w/p")
+            fixture.path("p", .renamed, "/w/p", from: "/w/q")
+            fixture.path("p", .renamed, "/w/q", from: "/w/s")
+            fixture.resume("path/p")
+            #expect(told(fixture).map { $0.prefix(11) } == ["renamed:q>p"], "\(events)")
+        }
+        let three = fixture(.renamed)
+        for (old, new) in [("p", "s"), ("r", "p"), ("q", "r"), ("s", "q")] {
+            three.path("p", .renamed, "/w/\(new)", from: "/w/\(old)")
+        }
+        #expect(told(three).map { $0.prefix(11) } == ["renamed:r>p", "renamed:q>r"])
+    }
+
     @Test func itIsOldWhenASettledOperationWouldHaveRun() {
         let fixture = fixture(.deleted)
         fixture.path("p", .written, "/w/a", isNew: true)

@@ -136,9 +136,11 @@ final class Rim: Sendable {
     /// What is in it, as the service manager has it: copies.
     var store: [KeptDescriptor: Int32] { said.store.withLock { $0 } }
 
+    /// Without what is nothing by itself.
     var facts: [Fact] {
         inputs.compactMap { input in
             switch input {
+            case .event(_, .path(let fact), _) where fact.isUntold: nil
             case .event(_, let fact, _): fact
             case .change(_, let fact, _): .path(fact)
             default: nil

@@ -51,7 +51,9 @@ struct InvocationTests {
             #expect(invocation.operands == ["gpu:2", "make", "-j4", "--json"])
             #expect(invocation.options == [.timeout: "5s"])
         }
-        for line in ["run --queue q ls -- -x", "run --queue q -- ls -- -x", "acquire q ls -- -x", "acquire q -- ls -- -x"] {
+        for line in [
+            "run --queue q ls -- -x", "run --queue q -- ls -- -x", "acquire q ls -- -x", "acquire q -- ls -- -x",
+        ] {
             #expect(try parse(line).operands.suffix(3) == ["ls", "--", "-x"], "\(line)")
         }
         #expect(try parse("group --json run deploy make").has(.json))

@@ -245,6 +245,8 @@ package struct PathFact: Equatable, Sendable {
     package var handover: UInt64?
     /// A folder of a tree, of which nothing is ever `written`.
     package var isFolder: Bool
+    /// The end of a folder that came and went at once: it counts on top of what waits, and is nothing by itself.
+    package var isUntold = false
 
     /// - Parameter isNew: nothing stood at the path before, although the change is not told as `created`.
     package init(

@@ -186,14 +186,14 @@ package struct EntryList: Sendable {
 
     /// Puts what may be a rename that comes to stand behind the entry of what stands at its old path by now. Told in
     /// that order it would say that this is what has moved: so each path is told by itself; where `Events=` asks for
-    /// neither, the entry stands behind the rename.
+    /// neither, the entry stands behind the rename, unless renames go round in a circle: of them one is not told.
     private mutating func putUntangled(
         _ result: PathFact, _ event: Event, count: Int, _ events: PathEvents, _ change: inout Change
     ) {
         guard result.change == .renamed, let oldPath = result.oldPath, let slot = slot(at: oldPath),
             case .path(let waiting) = slots[slot].fact
         else { return put(result, event, count: count, events, &change) }
-        guard !events.isDisjoint(with: [.written, .modified]) else {
+        guard !events.isDisjoint(with: [.written, .modified]) || closesCircle(result) else {
             let behind = remove(slot)
             put(result, event, count: count, events, &change)
             return append(behind)
@@ -206,6 +206,18 @@ package struct EntryList: Sendable {
             change.annulled += remove(slot).count
         }
         put(NetEffect.written(result), event, count: count, events, &change)
+    }
+
+    /// Whether renames that wait lead from the old path of a rename back to its new one.
+    private func closesCircle(_ rename: PathFact) -> Bool {
+        var place = rename.oldPath
+        for _ in 0..<live {
+            guard let slot = place.flatMap(slot(at:)), case .path(let fact) = slots[slot].fact, fact.change == .renamed
+            else { return false }
+            if fact.oldPath == rename.path { return true }
+            place = fact.oldPath
+        }
+        return false
     }
 
     private mutating func addRename(

@@ -13,6 +13,7 @@ enum NetEffect {
     static func of(_ older: PathFact, _ newer: PathFact) -> [PathFact] {
         var result = newer
         result.isRecovered = older.isRecovered || newer.isRecovered
+        result.isUntold = false
         result.handover = newer.handover ?? older.handover
         let isGone = newer.change == .deleted || newer.kind != older.kind
         if older.change == .renamed, let oldPath = older.oldPath {

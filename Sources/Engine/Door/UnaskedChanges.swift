@@ -44,7 +44,7 @@ extension Engine {
         let events = sources[source].pathEvents
         let isAsked = events.contains(PathEvents(fact.change))
         guard sources[source].hasUnasked, let (effects, since) = withUnasked(fact, source: source) else {
-            guard isAsked else { return amend(fact, source: source, since: now.monotonic) }
+            guard isAsked, !fact.isUntold else { return amend(fact, source: source, since: now.monotonic) }
             return enter(.path(fact), count: count, from: source, depth: depth, trace: trace)
         }
         var isTold = false
@@ -119,7 +119,7 @@ extension Engine {
             join(event, ref, source: source, target)
             noteReached(ref)
         }
-        guard isWaitedFor, !isNoted, event.id == 0 else { return }
+        guard isWaitedFor, !isNoted, event.id == 0, !path.isUntold else { return }
         note(unasked: path, source: source, since: since, isHeld: isHeld)
     }
 

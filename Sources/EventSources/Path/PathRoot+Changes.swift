@@ -105,7 +105,7 @@ extension PathRoot {
             newFiles.remove(name)
             gone.remove(name)
             guard !stands(name) else { return }
-            let isNew = snapshot.entries[name] == nil
+            let isNew = snapshot.entries[name] == nil || isUntold(name)
             let status = remember(name)
             // One that somebody writes is complete at its close.
             if isNew, status?.kind == .regular, Linux.writers(of: fullPath(name)) == .some {
@@ -204,7 +204,7 @@ extension PathRoot {
             return exchange(name, oldName)
         }
         let (hasToldOld, hasToldNew, wasNew) = (gone.remove(oldName) != nil, stands(name), isUntold(oldName))
-        let hasReplaced = snapshot.entries[name] != nil && !hasToldNew
+        let hasReplaced = snapshot.entries[name] != nil && !hasToldNew && !isUntold(name)
         gone.remove(name)
         leaveLink(oldName)
         snapshot.entries[oldName] = nil
@@ -236,9 +236,9 @@ extension PathRoot {
     private func exchange(_ name: [UInt8], _ oldName: [UInt8]) {
         for name in [oldName, name] {
             gone.remove(name)
-            let hasTold = stands(name)
+            let (hasTold, isNew) = (stands(name), snapshot.entries[name] == nil || isUntold(name))
             _ = remember(name)
-            if !hasTold { tell(.written, name) }
+            if !hasTold { tell(.written, name, isNew: isNew) }
         }
     }
 

@@ -249,7 +249,7 @@ package final class PathSource: EventSource {
             case .created: isFolder || fact.isFolder || state.map { $0.kind == .file && $0.size >= 0 } ?? false
             case .modified, .attributes, .renamed: false
             }
-        if isAsked { countFound(told) }
+        if isAsked, !told.isUntold { countFound(told) }
         if isAsked || mayCount {
             let now = state.map { told.path == fact.path ? $0 : .nothing }
             environment.send(now.map { .change(id, told, $0) } ?? .event(id, .path(told)))

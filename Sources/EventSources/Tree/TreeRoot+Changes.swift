@@ -380,6 +380,7 @@ extension TreeRoot {
                 tell(.deleted, id, isRecovered: isRecovered)
             } else if !isTold || tree.isFolder(id) {
                 noteUntoldEnd(of: id)
+                if isTold { tellUntoldEnd(of: id) }
             }
             giveUpWatch(id)
             forget(id)

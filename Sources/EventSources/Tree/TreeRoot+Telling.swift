@@ -40,6 +40,13 @@ extension TreeRoot {
         tell(PathFact(.deleted, path: path, root: self.path, isFolder: isFolder), gone)
     }
 
+    /// A folder that came goes at once. Another one may have stood there before, whose end waits to be told.
+    func tellUntoldEnd(of folder: FileTree.ID) {
+        var fact = PathFact(.deleted, path: fullPath(folder), root: path, isFolder: true)
+        fact.isUntold = true
+        tell(fact, nil)
+    }
+
     private var gone: PathState? { isRecording ? .nothing : nil }
 
     /// Later, while the source is held: what a turn may still tell then has a bound.

@@ -23,6 +23,7 @@ enum LastingCommand {
     /// A byte of the argument of `printf %b`, which stands in quotation marks of three kinds.
     private static func encoded(_ byte: UInt8) -> [UInt8] {
         let isPlain = byte >= 0x20 && !"'\"`\\;$".utf8.contains(byte)
-        return isPlain ? [byte] : Array("\\0".utf8) + [byte >> 6, byte >> 3 & 7, byte & 7].map { $0 + UInt8(ascii: "0") }
+        return isPlain
+            ? [byte] : Array("\\0".utf8) + [byte >> 6, byte >> 3 & 7, byte & 7].map { $0 + UInt8(ascii: "0") }
     }
 }
