@@ -60,6 +60,12 @@ import Testing
             #expect(try machine.property("ActiveState") == "inactive")
             for stubborn in processes { #expect(try !machine.isAlive(stubborn), "process \(stubborn)") }
             #expect(try machine.isAlive(process))
+            // While its section is away, it goes on unwatched.
+            try machine.write("/etc/watchd/test.watch", Self.watchFile)
+            for _ in 0..<2 { #expect(try machine.run("systemctl", "restart", "watchd.service").code == 0) }
+            #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
+            #expect(try machine.isAlive(process))
+            try machine.write("/etc/watchd/test.watch", Self.watchFile + left)
             #expect(try machine.run("systemctl", "start", "watchd.service").code == 0)
             let running = try machine.run("watchctl", "--json", "operations", "--handler", "left").text
             #expect(running.contains("\"pid\":\(process)"), "\(running)")

@@ -119,7 +119,7 @@ extension Runtime {
     /// Descriptors that the service manager kept for runs that are over.
     func forgetKept() {
         for name in kept.closeRest() { manager.forget(name) }
-        runs?.sweep()
+        runs?.sweep(but: Set(engine.orphanRuns.map(\.run)))
     }
 
     private func arm(_ clock: LinuxSystem.Clock, at time: Int64) {

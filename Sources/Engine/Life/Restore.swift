@@ -335,15 +335,23 @@ extension Engine {
 
     /// Processes that an earlier watchd has started for it, and whose `KillSignal=` nobody knows any more.
     private mutating func endRuns(of orphan: StoredOperation) {
-        let definition = SharedDefinition(HandlerDefinition(name: orphan.handler, action: .exec([])))
-        for stored in orphan.runs {
-            let run = RunID(operation: orphan.id, attempt: max(1, orphan.attempt), part: stored.part)
-            var request = AdoptRequest(run: run, definition: definition, pid: stored.pid, started: stored.started)
+        for var request in runs(of: orphan) {
             request.isUnwanted = true
             actions.append(.adopt(request))
-            actions.append(.signal(run, number: 15, mode: .tree))
+            actions.append(.signal(request.run, number: 15, mode: .tree))
         }
     }
+
+    private func runs(of orphan: StoredOperation) -> [AdoptRequest] {
+        let definition = SharedDefinition(HandlerDefinition(name: orphan.handler, action: .exec([])))
+        return orphan.runs.map { stored in
+            let run = RunID(operation: orphan.id, attempt: max(1, orphan.attempt), part: stored.part)
+            return AdoptRequest(run: run, definition: definition, pid: stored.pid, started: stored.started)
+        }
+    }
+
+    /// Runs of operations whose handler or queue does not exist: they go on, and are adopted when it does again.
+    package var orphanRuns: [AdoptRequest] { journal.orphans.byAge.flatMap { runs(of: $0) } }
 
     // MARK: Sources
 

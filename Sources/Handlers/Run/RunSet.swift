@@ -145,12 +145,15 @@ package final class RunSet {
     }
 
     /// Ends what is left in cgroups of runs that are none of these: of an earlier watchd, and known to nobody.
-    package func sweep() {
-        sweepCredentials()
-        let services = LivingServices(environment.instance()).names.filter { runs[$0.run] == nil }
+    ///
+    /// - Parameter known: runs that go on though nobody watches them.
+    package func sweep(but known: Set<RunID> = []) {
+        let known = known.union(runs.keys)
+        sweepCredentials(but: known)
+        let services = LivingServices(environment.instance()).names.filter { !known.contains($0.run) }
         if !services.isEmpty { ServiceSweep(services.map(\.text), environment).begin() }
         let containment = environment.containment
-        let stale = containment.runs.filter { runs[$0.run] == nil }
+        let stale = containment.runs.filter { !known.contains($0.run) }
         guard !stale.isEmpty else { return }
         let logger = environment.logger
         environment.slow.submit("what is left of earlier runs") {
@@ -160,9 +163,9 @@ package final class RunSet {
         }
     }
 
-    private func sweepCredentials() {
-        let (credentials, running, logger) = (environment.credentials, Set(runs.keys), environment.logger)
-        for name in credentials.sweep(but: running) {
+    private func sweepCredentials(but known: Set<RunID>) {
+        let (credentials, logger) = (environment.credentials, environment.logger)
+        for name in credentials.sweep(but: known) {
             logger.log(.warning, "what an earlier run has put into its folder of credentials, \(name), is left there")
         }
     }
