@@ -58,6 +58,10 @@ import Testing
         Exec=/usr/bin/printf "<%%s>\\n" $HOME ${HOME} "a;b" \\; "it's `x` \\\\"
         Exec=/bin/sh -c 'echo "$0"; exit 5'
         StandardInput=null
+        [Handler leaves]
+        Exec=/bin/sh -c 'setsid sleep 1234 & exit 0'
+        StandardInput=null
+        KillMode=process
         [Handler condition]
         ExecCondition=/bin/false
         Exec=/bin/true
@@ -396,6 +400,12 @@ import Testing
             _ = try machine.run("rm", "-rf", "/var/lib/watchd")
             _ = try ctl(machine, "start", "watchd.service")
             try wait(for: "the end of what nobody knows") { try units(machine) == "" }
+            try machine.write("/etc/watchd/test.watch", Self.watchFile)
+            _ = try ctl(machine, "restart", "watchd.service")
+            #expect(try machine.run("watchctl", "run", "--wait", "leaves").code == 0)
+            #expect(try machine.run("pgrep", "-f", "sleep 1234").code == 0)
+            _ = try ctl(machine, "restart", "watchd.service")
+            try wait(for: "the end of what it has left") { try machine.run("pgrep", "-f", "sleep 1234").code != 0 }
         }
     }
 

@@ -1,5 +1,6 @@
 import Engine
 import EventSources
+import Glibc
 import LinuxSystem
 import Systemd
 import WatchFile
@@ -20,6 +21,8 @@ final class ServiceSweep: UnitListener {
     func connected(_ client: UnitClient) {
         left = units.count
         for unit in units {
+            // What KillMode= has left of one that has ended is no stop's to end.
+            client.kill(unit, all: true, signal: SIGKILL)
             client.queue("StopUnit", unit) { [weak self] _ in
                 // Of one that has failed nothing runs any more.
                 client.forget(unit) { self?.ended(unit) }
