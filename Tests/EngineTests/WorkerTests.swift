@@ -85,6 +85,35 @@ import WatchFile
         #expect(fixture.lines.count == 1)
     }
 
+    /// What its lines hold of a semaphore is theirs until then.
+    @Test(arguments: [["a", "b"], []], [1, 2])
+    func aWorkerThatAKillHasLeftHoldsUnits(members: [String], prefetch: Int) {
+        var semaphore = SemaphoreDefinition.of("gpu", 2)
+        semaphore.members = members
+        let configuration = Configuration.of(
+            queues: [.concurrent("q", width: 8)], semaphores: [semaphore],
+            handlers: [
+                .stream("h", prefetch: prefetch) { $0.constraints.acquire("gpu", 1) },
+                .exec("x") { $0.constraints.acquire("gpu", 1) },
+            ],
+            sources: [.fifo("f", to: "h", on: "q"), .fifo("x", to: "x", on: "q")])
+        var state = StoredState()
+        let left = RunID(operation: 7, attempt: 1, part: 0)
+        state.workers = [StoredWorker(handler: "h", run: left, pid: 70, started: 1)]
+        state.lastOperationID = 10
+        let fixture = EngineFixture(configuration, restoring: state)
+        fixture.line("x", "1")
+        let isHeld = !members.isEmpty || prefetch == 2
+        #expect(fixture.starts.isEmpty == isHeld)
+        #expect(fixture.semaphore("gpu")?.available == 0)
+        fixture.end(left, .exited(0))
+        #expect(
+            fixture.starts.map(\.acquired) == [
+                members.isEmpty ? [] : [AcquiredMembers(semaphore: "gpu", members: ["a"])]
+            ])
+        #expect(fixture.semaphore("gpu")?.available == 1)
+    }
+
     @Test func theLineWhoseWorkersAnswerNonsenseFailsAsRetryCounts() {
         let fixture = EngineFixture(configuration(.stream("h") { $0.retry = .times(1, after: 1) }))
         spawnAll(fixture)

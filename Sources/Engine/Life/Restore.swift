@@ -29,6 +29,7 @@ extension Engine {
         restore(state.workers)
         restoreGroups(state)
         restore(state.operations, state.results)
+        lendToLeftWorkers()
         tellTallies(state)
         stopRestoredDelays()
         catchUp(state)

@@ -150,6 +150,16 @@ extension Engine {
         watch(seat)
     }
 
+    /// Nobody knows which units of semaphores their lines hold: they keep all that may be theirs until they have ended.
+    mutating func lendToLeftWorkers() {
+        for seat in scheduler.crews.seats.sorted(by: { $0.key < $1.key }).map(\.value) {
+            let member = scheduler.crews[seat.crew].members[seat.copy]
+            guard member.worker.reason == .left, member.lent.isEmpty else { continue }
+            let (definition, lines) = (scheduler.crews[seat.crew].definition, scheduler.crews[seat.crew].stream.prefetch)
+            scheduler.crews[seat.crew].members[seat.copy].lent = scheduler.lend(definition.value, lines: lines)
+        }
+    }
+
     // MARK: Ends
 
     /// It gets no further lines, and ends when it is through with those it has.
@@ -227,6 +237,8 @@ extension Engine {
         scheduler.crews[seat.crew].members[seat.copy].worker.ended(
             exit, reason: reason, stream, hasServed: before.hasServed, at: now)
         scheduler.crews[seat.crew].members[seat.copy].launch = nil
+        scheduler.crews[seat.crew].members[seat.copy].lent = []
+        scheduler.giveBack(before.lent)
         scheduler.crews[seat.crew].members[seat.copy].hasServed = false
         scheduler.crews[seat.crew].members[seat.copy].idleDeadline = nil
         scheduler.fitRoom(seat.crew)

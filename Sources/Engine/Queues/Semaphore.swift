@@ -171,6 +171,20 @@ extension Scheduler {
         }
     }
 
+    /// Takes the units that so many lines of a worker may hold, as far as they are free; where they have names, all:
+    /// whose names it has nobody knows.
+    mutating func lend(_ definition: HandlerDefinition, lines: Int) -> [SemaphoreShare] {
+        demands(of: definition).filter { $0.acquire > 0 }.compactMap { demand in
+            let state = semaphores[demand.semaphore]
+            let (most, overflows) = demand.acquire.multipliedReportingOverflow(by: lines)
+            let count = state.definition.members.isEmpty && !overflows ? min(most, state.available) : state.available
+            guard count > 0 else { return nil }
+            semaphores[demand.semaphore].available -= count
+            let members = semaphores[demand.semaphore].take(count)
+            return SemaphoreShare(semaphore: demand.semaphore, count: count, members: members)
+        }
+    }
+
     mutating func giveBack(_ shares: [SemaphoreShare]) {
         for share in shares {
             semaphores[share.semaphore].giveBack(share.count, share.members)

@@ -19,6 +19,8 @@ struct Crew: Sendable {
         var idleSince: Int64 = 0
         /// When that is looked at, where it is (monotonic).
         var idleDeadline: Int64?
+        /// Units that its lines may hold, of one that an earlier watchd has left: given back when it has ended.
+        var lent: [SemaphoreShare] = []
         /// The launch of its process; `nil`: it has none.
         var launch: Launch?
     }
