@@ -238,6 +238,12 @@ extension Runtime {
         switch submission {
         case .failure(let error): done(.of(error))
         case .success(let submission):
+            // What it is to wait for may stand in a store that could not be opened yet.
+            if let id = submission.command.after.first(where: { engine.operation($0) == nil }),
+                persistence?.hasOpened == false
+            {
+                return done(.of(missing(id)))
+            }
             var request = submission.command
             request.caller = ancestry.flatMap(operation(of:))
             // Else QoS= of the queue would not bound what they ask for.
