@@ -63,6 +63,17 @@ import WatchFile
         }
     }
 
+    @Test func ofAFileThatIsGoneWhenItsReportsAreReadNothingIsTold() throws {
+        try TreeSetup.with([.changed, .created, .modified, .attributes]) { setup in
+            try setup.rim.core.queue.sync {
+                try setup.shell("for n in 1 2 3; do echo > n$n; chmod 600 n$n; rm n$n; done; echo > z")
+            }
+            try wait(for: "the end, not \(setup.told)") { setup.told.contains { $0.hasPrefix("written z") } }
+            try setup.settle()
+            #expect(setup.told.filter { $0.contains(" n") } == [])
+        }
+    }
+
     /// More than one scan takes.
     @Test func everyFolderOfALargeTreeIsWatched() throws {
         let text = "all=$(seq 300); few=$(seq 25); mkdir $all; for n in $all; do for f in $few; do : >$n/$f; done; done"

@@ -234,6 +234,8 @@ extension TreeRoot {
 
     private func tellModified(_ folder: FileTree.ID, _ name: [UInt8]) {
         let node = tree.child(of: folder, named: name)
+        // It is new, and is told as that when it is seen.
+        if let node, tree.has(.isUnseen, node) { return }
         tell(
             PathFact(.modified, path: fullPath(folder, name), root: path, isNew: node.map(mention) ?? false),
             node.flatMap { state(of: $0) })
