@@ -250,7 +250,7 @@ import Testing
             try lives.watchd.waitForLog("cleanly last time and lost \(loss)")
             #expect(try lives.watchd.control("status").text.contains("after an end without a stop"))
             // Each is found by its number, and by its handler.
-            let why = "lost: watchd ended without a stop before it was done"
+            let why = "lost: watchd ended without a stop, and nothing says that it was done"
             for id in waiting {
                 try wait(for: "the record of \(id)") { try lives.watchd.control("show", "\(id)").code == 0 }
                 #expect(try lives.watchd.control("show", "\(id)").text.contains(why))

@@ -7,7 +7,7 @@ import WatchFile
 /// The watchd before ended without a stop: it was killed, it crashed, or power was lost.
 struct UncleanEnd {
     /// Of an operation that was lost by it, in the history.
-    static let reason = "lost: watchd ended without a stop before it was done"
+    static let reason = "lost: watchd ended without a stop, and nothing says that it was done"
 
     /// The work that was lost, as it was noted last.
     let lost: WaitingNote
