@@ -20,6 +20,11 @@ package enum Watchctl {
         }
     }
 
+    /// A service of the system may run as the user who calls.
+    private static func isOwn(_ socket: String) -> Bool {
+        (try? Linux.stat(Array(socket.utf8)))?.userID == Linux.effectiveUserID
+    }
+
     private static func run(_ invocation: Invocation) throws(Failure) -> ExitCode {
         let usual = socketPath()
         var session = Session(
@@ -36,7 +41,7 @@ package enum Watchctl {
             session.write(invocation.isBare ? Verb.helpText() : invocation.verb.helpText())
             return .done
         }
-        if session.isDefaultSocket, invocation.verb.changes, usual.path != usual.own {
+        if session.isDefaultSocket, invocation.verb.changes, usual.path != usual.own, !isOwn(usual.path) {
             session.remark("watchctl: you have no watchd of your own (\(usual.own)): this is for the system's\n")
         }
         return try invocation.verb.run(invocation, session)

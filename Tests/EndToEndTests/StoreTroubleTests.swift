@@ -150,7 +150,8 @@ import Varlink
                 #expect(answer.code != 0 && answer.errorText.contains("operation 2 may be in it"), "\(answer)")
             }
             for words in [[], ["--requires"]] {
-                let answer = try lives.watchd.control(["run", "--queue", "default", "--after", "2"] + words + ["--", "true"])
+                let answer = try lives.watchd.control(
+                    ["run", "--queue", "default", "--after", "2"] + words + ["--", "true"])
                 #expect(answer.code != 0 && answer.errorText.contains("operation 2 may be in it"), "\(answer)")
             }
             let emit = PatientEmit(lives.watchd.socket, "poke", data: 3)

@@ -197,6 +197,12 @@ struct HistoryTests: VerbTesting {
         let final = screen.rendered(FailedScreen(history: .init(operations: [first, second]), screen: screen).lines)
         let commands = "watchctl output 4711 · watchctl forget 4711 · watchctl forget backup"
         #expect(final.hasSuffix("\(commands)\n") && !final.contains("retry"), "\(final)")
+        // What others have had run is told to nobody else: nothing says that it is one command.
+        let hidden = [8, 9].map { number in
+            Self.operation(number, "@command", .failed, at: "2026-11-18T02:00:00.000000Z", cause: "run/@command")
+        }
+        let foreign = screen.rendered(FailedScreen(history: .init(operations: hidden), screen: screen).lines)
+        #expect(foreign.contains("x operation 8  FAILED") && foreign.contains("x operation 9  FAILED"), "\(foreign)")
         let none = FailedScreen(history: .init(operations: []), screen: screen).lines
         #expect(screen.rendered(none) == "Nothing has failed that was not tried again or forgotten.\n")
     }

@@ -30,9 +30,11 @@ struct FailedScreen {
         return order.compactMap { lists[$0] }
     }
 
-    /// Of a client's command the command itself, or the name that it was given.
+    /// Of a client's command the command itself, or the name that it was given; its number where that is told to others
+    /// only.
     private func name(_ operation: OperationSummary) -> String {
-        isCommand(operation) ? operation.cause : operation.handler
+        guard isCommand(operation) else { return operation.handler }
+        return operation.cause == "run/\(operation.handler)" ? "operation \(operation.id)" : operation.cause
     }
 
     private func isCommand(_ operation: OperationSummary) -> Bool { operation.handler == Submit.handlerName }

@@ -155,7 +155,9 @@ extension Engine {
         for seat in scheduler.crews.seats.sorted(by: { $0.key < $1.key }).map(\.value) {
             let member = scheduler.crews[seat.crew].members[seat.copy]
             guard member.worker.reason == .left, member.lent.isEmpty else { continue }
-            let (definition, lines) = (scheduler.crews[seat.crew].definition, scheduler.crews[seat.crew].stream.prefetch)
+            let (definition, lines) = (
+                scheduler.crews[seat.crew].definition, scheduler.crews[seat.crew].stream.prefetch
+            )
             scheduler.crews[seat.crew].members[seat.copy].lent = scheduler.lend(definition.value, lines: lines)
         }
     }
