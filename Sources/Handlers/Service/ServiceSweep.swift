@@ -21,11 +21,13 @@ final class ServiceSweep: UnitListener {
     func connected(_ client: UnitClient) {
         left = units.count
         for unit in units {
-            // What KillMode= has left of one that has ended is no stop's to end.
-            client.kill(unit, all: true, signal: SIGKILL)
-            client.queue("StopUnit", unit) { [weak self] _ in
-                // Of one that has failed nothing runs any more.
-                client.forget(unit) { self?.ended(unit) }
+            client.state(of: unit) { [weak self] state, _ in
+                // What KillMode= has left of one that has ended is no stop's to end.
+                if ["inactive", "failed"].contains(state) { client.kill(unit, all: true, signal: SIGKILL) }
+                client.queue("StopUnit", unit) { _ in
+                    // Of one that has failed nothing runs any more.
+                    client.forget(unit) { self?.ended(unit) }
+                }
             }
         }
         environment.units.flush()
