@@ -63,14 +63,25 @@ import WatchFile
         }
     }
 
-    @Test func ofAFileThatIsGoneWhenItsReportsAreReadNothingIsTold() throws {
+    @Test func aFileThatIsGoneWhenItsReportsAreReadIsToldAsCreatedFirst() throws {
         try TreeSetup.with([.changed, .created, .modified, .attributes]) { setup in
             try setup.rim.core.queue.sync {
                 try setup.shell("for n in 1 2 3; do echo > n$n; chmod 600 n$n; rm n$n; done; echo > z")
             }
             try wait(for: "the end, not \(setup.told)") { setup.told.contains { $0.hasPrefix("written z") } }
             try setup.settle()
-            #expect(setup.told.filter { $0.contains(" n") } == [])
+            for name in ["n1", "n2", "n3"] {
+                #expect(
+                    setup.told.filter { $0.contains(name) }
+                        == ["created", "modified", "deleted"].map { "\($0) \(name)" })
+            }
+        }
+    }
+
+    @Test func aFileThatIsMovedOnBeforeItIsSeenIsModified() throws {
+        try TreeSetup.with(.modified) { setup in
+            try setup.rim.core.queue.sync { try setup.shell("echo > a; mv a b") }
+            try wait(for: "its change, not \(setup.told)") { setup.told.contains { $0.hasPrefix("modified") } }
         }
     }
 

@@ -35,7 +35,9 @@ extension Runtime {
 
     func drained(_ leftBehind: [UInt64], _ leftRunning: [AdoptRequest]) {
         for request in leftRunning { EventLog.left(request, logger) }
-        manager.leave(leftRunning.map(\.pid), leftRunning.map { Containment.name(of: $0.run) })
+        let unwatched = engine.orphanRuns.filter { AdoptableProcess.isAlive($0.pid, startedAt: $0.started) }
+        let left = leftRunning + unwatched
+        manager.leave(left.map(\.pid), left.map { Containment.name(of: $0.run) })
         if !leftBehind.isEmpty {
             let list = leftBehind.map(String.init).joined(separator: ", ")
             logger.log(.err, "could not end operations \(list); they are left behind")

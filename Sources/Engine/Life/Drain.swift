@@ -174,7 +174,7 @@ extension Engine {
     }
 
     mutating func finishDrain(leftBehind: [UInt64]) {
-        let leftRunning = leaveRunning() + supervisor.leftRunning + orphanRuns.filter { $0.pid > 0 }
+        let leftRunning = leaveRunning() + supervisor.leftRunning
         life = .drained(life.drain ?? Life.Drain())
         saveTallies()
         for (token, reply) in calls.takeCallers() { actions.append(.reply(token, reply)) }

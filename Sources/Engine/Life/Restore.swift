@@ -351,7 +351,8 @@ extension Engine {
         }
     }
 
-    /// Runs of operations whose handler or queue does not exist: they go on, and are adopted when it does again.
+    /// Runs of operations whose handler or queue does not exist: nobody watches or ends them, and they are adopted when it
+    /// does again. Some may have ended.
     package var orphanRuns: [AdoptRequest] { journal.orphans.byAge.flatMap { runs(of: $0) } }
 
     // MARK: Sources

@@ -35,21 +35,22 @@ extension Engine {
     }
 
     /// `OnStop=leave`: the stop neither waits for its run nor ends it, unless something else ends it already, or it still
-    /// asks a condition. One that nobody may end (`KillMode=none`) is waited for, and then goes on too.
+    /// asks a condition. One that nobody can end (`KillMode=none`) is waited for, and then goes on too.
     func goesOnBesideStop(_ ref: OperationRef) -> Bool {
         let runs = operations[ref].runs
-        guard !runs.isEmpty, !operations[ref].progress.isCancelled,
-            stopPolicy(ref) == .leave || isPatienceOver && runs.allSatisfy(\.isLeftAlone)
-        else { return false }
-        return runs.allSatisfy { $0.pid != nil && $0.ending == nil && !$0.isAsking }
+        guard !runs.isEmpty, runs.allSatisfy({ $0.pid != nil && !$0.isAsking }) else { return false }
+        if isPatienceOver, runs.allSatisfy(\.isLeftAlone) { return true }
+        return stopPolicy(ref) == .leave && !operations[ref].progress.isCancelled
+            && runs.allSatisfy { $0.ending == nil }
     }
 
     /// A stop has waited `DrainSec=`.
     private var isPatienceOver: Bool { life.drain.map { $0.step != .waiting } ?? false }
 
-    /// Operations that run and that a stop waits for.
+    /// Runs, and workers with lines, that a stop waits for.
     package var waitedForAtStop: Int {
-        operations.refs.count { !operations[$0].runs.isEmpty && !goesOnBesideStop($0) }
+        let runs = operations.refs.filter { !goesOnBesideStop($0) }.flatMap { operations[$0].runs }
+        return runs.count { $0.seat == nil } + Set(runs.compactMap(\.seat)).count
     }
 
     /// Leaves those to the next start, which finds their processes by what the store says.

@@ -150,7 +150,8 @@ extension Engine {
         watch(seat)
     }
 
-    /// Nobody knows which units of semaphores their lines hold: they keep all that may be theirs until they have ended.
+    /// Nobody knows which units of semaphores their lines hold: they keep all that may be theirs, as the watch file has it
+    /// now, until they have ended.
     mutating func lendToLeftWorkers() {
         for seat in scheduler.crews.seats.sorted(by: { $0.key < $1.key }).map(\.value) {
             let member = scheduler.crews[seat.crew].members[seat.copy]

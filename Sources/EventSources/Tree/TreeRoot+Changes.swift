@@ -234,8 +234,13 @@ extension TreeRoot {
 
     private func tellModified(_ folder: FileTree.ID, _ name: [UInt8]) {
         let node = tree.child(of: folder, named: name)
-        // It is new, and is told as that when it is seen.
-        if let node, tree.has(.isUnseen, node) { return }
+        // It may be gone before it is seen.
+        if let node, events.contains(.created), tree.has(.isUnseen, node), tree.has(.isNew, node),
+            !tree.has(.isMoved, node)
+        {
+            tree.clear(.isNew, node)
+            tell(.created, node)
+        }
         tell(
             PathFact(.modified, path: fullPath(folder, name), root: path, isNew: node.map(mention) ?? false),
             node.flatMap { state(of: $0) })

@@ -47,7 +47,8 @@ extension TreeRoot {
     func limit(at path: [UInt8]) -> String? {
         if anchorFailure != nil, path == self.path { return trouble }
         if owner.polls || blind.isEmpty && silent.isEmpty { return nil }
-        let folders = path.foldersAbove.reversed().prefix { $0.isAtOrBelow(self.path) }
+        let isWhole = self.path.count == 1
+        let folders = path.foldersAbove.reversed().prefix { isWhole || $0.isAtOrBelow(self.path) }
         let known = folders.compactMap { tree.node(at: $0.below(self.path)) }.map(tree.reference)
         // A folder without a watch says nothing of what is in the folders below it.
         if let folder = known.first, let blindness = blind[folder] {

@@ -134,6 +134,14 @@ package struct AdoptableProcess: Equatable, Sendable {
         return isLeader(pid, place, startedAt: started)
     }
 
+    /// Whether the process that was started for a run then (wall clock, microseconds) is there.
+    package static func isAlive(_ pid: Int32, startedAt started: Int64?) -> Bool {
+        guard pid > 0, let started, let place = Linux.place(of: pid), place.groupID == pid, !place.isZombie else {
+            return false
+        }
+        return delays.contains(Linux.now(.realtime) - Linux.now(.boottime) + place.started - started)
+    }
+
     /// Whether a process whose environment cannot be read leads the group of a run that was started then: by its number,
     /// its user and the time of its start. Where the clock was set since, it is not known again.
     static func isLeader(_ pid: Int32, _ place: ProcessPlace, startedAt started: Int64) -> Bool {

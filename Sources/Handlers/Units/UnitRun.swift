@@ -292,7 +292,9 @@ final class UnitRun: StartedRun, UnitListener {
         client.state(of: parts[index].unit) { [weak self, weak client] state, failure in
             guard let self, let client, !isOver, !parts[index].isOver else { return }
             guard let state else { return end(index, failure: parts[index].failure ?? failure) }
-            if action.waits, parts[index].isPast, parts[index].failure == nil { return askJournal(index) }
+            if action.waits, action.verb.mayStart, parts[index].isPast, parts[index].failure == nil {
+                return askJournal(index)
+            }
             parts[index].state = state
             let goesOn = action.waits && parts[index].failure == nil && !["inactive", "failed"].contains(state)
             if !goesOn { look(index, client) }
@@ -311,7 +313,11 @@ final class UnitRun: StartedRun, UnitListener {
 
     private func found(_ result: String?, ofRunOf index: Int) {
         guard !isOver, !parts[index].isOver else { return }
-        guard let result else { return end(index, failure: "systemd does not know any more how it ended") }
+        guard let result else {
+            // Of some kinds the manager tells no end.
+            let isSilent = [".target", ".slice", ".device"].contains(where: parts[index].unit.hasSuffix)
+            return end(index, failure: isSilent ? nil : "systemd does not know any more how it ended")
+        }
         (parts[index].state, parts[index].result) = (nil, result)
         judge(index)
     }
