@@ -79,6 +79,16 @@ import WatchFile
         }
     }
 
+    /// It leads to where it led, and is made anew twice before anybody looks.
+    @Test func whatIsReportedBetweenTwoSwitchesOfALinkIsTold() throws {
+        try with(before: "mkdir -p out/t; echo > out/t/f; ln -s ../out/t in/l") { setup in
+            try setup.settle()
+            let anew = "ln -s ../out/t new; mv -T new l"
+            try setup.rim.core.queue.sync { try setup.shell("\(anew); rm ../out/t/f; \(anew)") }
+            try wait(for: "its end") { setup.told.contains { $0.hasPrefix("deleted l/f") } }
+        }
+    }
+
     @Test func twoLinksToOneFolderAreTwoFolders() throws {
         try with(
             before: "mkdir -p out/t/d out/t/e in/s; ln -s ../out/t in/one; ln -s ../../out/t in/s/two; echo > out/t/d/f"

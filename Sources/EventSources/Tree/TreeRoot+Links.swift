@@ -42,7 +42,10 @@ extension TreeRoot {
     /// It may lead elsewhere by now: until it is looked at, what is reported behind it is that of the place it has left,
     /// perhaps.
     private func doubtLink(_ node: FileTree.ID) {
-        if isLink(node), tree.isFolder(node), !owner.polls { links.doubted[tree.reference(node)] = false }
+        if isLink(node), tree.isFolder(node), !owner.polls {
+            let reference = tree.reference(node)
+            links.doubted[reference] = links.doubted[reference] ?? false
+        }
         lookAtLink(node)
     }
 
