@@ -22,7 +22,7 @@ struct Session: Sendable {
     var patience = 30_000
     /// How long any reply may take, in ms, where the command line says so.
     var limit: Int?
-    /// What the error about a reply that does not come says of it.
+    /// The end of the error about a reply that does not come: what may become of it.
     var later = ""
 
     func connect() throws(Failure) -> Client {

@@ -85,7 +85,7 @@ import WatchFile
         #expect(fixture.lines.count == 1)
     }
 
-    /// What its lines hold of a semaphore is theirs until then.
+    /// Its lines keep their units of a semaphore until then.
     @Test(arguments: [["a", "b"], []], [1, 2])
     func aWorkerThatAKillHasLeftHoldsUnits(members: [String], prefetch: Int) {
         var semaphore = SemaphoreDefinition.of("gpu", 2)

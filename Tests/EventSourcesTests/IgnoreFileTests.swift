@@ -164,7 +164,7 @@ import WatchFile
                 try setup.folder.write("in/c", "new")
                 try wait(for: "the file, not \(life.told)") { life.told == ["written c"] }
                 life.reopen { $0.ignoreFile = nil }
-                // What is written while it is listed may be told twice.
+                // A file that is written while it is listed may be told twice.
                 try wait(for: "the folder to be watched and listed") {
                     life.rim.on(life.source) { source in
                         source.watchCount == all && (source as? PathSource)?.roots.allSatisfy { !$0.isListing } == true

@@ -197,7 +197,7 @@ struct HistoryTests: VerbTesting {
         let final = screen.rendered(FailedScreen(history: .init(operations: [first, second]), screen: screen).lines)
         let commands = "watchctl output 4711 · watchctl forget 4711 · watchctl forget backup"
         #expect(final.hasSuffix("\(commands)\n") && !final.contains("retry"), "\(final)")
-        // What others have had run is told to nobody else: nothing says that it is one command.
+        // The commands of others are hidden from the caller: nothing says that they are one.
         let hidden = [8, 9].map { number in
             Self.operation(number, "@command", .failed, at: "2026-11-18T02:00:00.000000Z", cause: "run/@command")
         }

@@ -402,7 +402,7 @@ struct Supervisor: Sendable {
         return effects
     }
 
-    /// Those that `stopAll` has left running.
+    /// Processes that `stopAll` has left running.
     var leftRunning: [AdoptRequest] {
         let left = supervisions.filter { $0.value.command.process.killMode == .none }.sorted { $0.key < $1.key }
         return left.flatMap { _, supervision in

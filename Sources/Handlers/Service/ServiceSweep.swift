@@ -22,7 +22,7 @@ final class ServiceSweep: UnitListener {
         left = units.count
         for unit in units {
             client.state(of: unit) { [weak self] state, _ in
-                // What KillMode= has left of one that has ended is no stop's to end.
+                // A stop does nothing to a unit that has ended: the processes that KillMode= has left are killed.
                 if ["inactive", "failed"].contains(state) { client.kill(unit, all: true, signal: SIGKILL) }
                 client.queue("StopUnit", unit) { _ in
                     // Of one that has failed nothing runs any more.

@@ -238,7 +238,7 @@ extension Runtime {
         switch submission {
         case .failure(let error): done(.of(error))
         case .success(let submission):
-            // What it is to wait for may stand in a store that could not be opened yet.
+            // A store that could not be opened yet may have the operation that it is to wait for.
             if let id = submission.command.after.first(where: { engine.operation($0) == nil }),
                 persistence?.hasOpened == false
             {
