@@ -67,66 +67,6 @@ import Varlink
         }
     }
 
-    @Test func aLongListLetsOthersBetweenItsTurns() throws {
-        let count = 2_000
-        let waiting = (1...count).map { "[Process gone\($0)]\nPIDFile=@/none/\($0)/pid\nExec=true\n" }.joined()
-        let first = "[Timer first]\nOnStartupSec=2h\nExec=true\n"
-        let last = "[Timer last]\nOnStartupSec=1h\nExec=true\n"
-        try Watchd.run(first + waiting + last) { watchd in
-            let soonest = try watchd.status().next.map(\.source)
-            #expect(soonest == ["timer/last", "timer/first"])
-            var (names, next) = ([String](), String?.none)
-            repeat {
-                let page = try watchd.call(ListSources.self, NamedListParameters(after: next))
-                names += page.sources.map(\.name)
-                next = page.next
-            } while next != nil
-            #expect(names == (1...count).map { "process/gone\($0)" }.sorted() + ["timer/first", "timer/last"])
-            try expectPingBetween(#"{"method":"io.watchd.Manager.GetStatus"}"#, watchd)
-        }
-    }
-
-    @Test func manyOperationsAreListedInTurns() throws {
-        let watchFile = """
-            [Queue q]
-            Backlog=5000
-            [Handler h]
-            Queue=q
-            Exec=true
-            [Custom go]
-            Coalesce=no
-            Handler=h
-            """
-        try Watchd.run(watchFile) { watchd in
-            _ = try watchd.call(Suspend.self, Suspend.Parameters(name: "queue/q"))
-            let (count, emission) = (2_500, Emit.Parameters(name: "go"))
-            _ = try watchd.call(EmitAll.self, EmitAll.Parameters(events: Array(repeating: emission, count: count)))
-            var (ids, next) = ([Int](), Int?.none)
-            repeat {
-                let page = try watchd.call(ListOperations.self, ListOperations.Parameters(after: next))
-                ids += page.operations.map(\.id)
-                next = page.next
-            } while next != nil
-            #expect(ids.count == count && ids == Set(ids).sorted())
-            try expectPingBetween(#"{"method":"io.watchd.Manager.ListOperations"}"#, watchd)
-            #expect(try watchd.status().waiting.map(\.id) == Array(ids.prefix(20)))
-        }
-    }
-
-    /// Another connection is answered while a call goes on. Whoever is slow here sees both answers: one time is enough.
-    private func expectPingBetween(_ call: String, _ watchd: Watchd) throws {
-        let (reader, other) = (try RawConnection(watchd.socket), try RawConnection(watchd.socket))
-        try wait(for: "an answer between") {
-            try reader.send(message: call)
-            try wait(for: "the call to be read") { reader.isTaken }
-            try other.send(message: #"{"method":"io.systemd.service.Ping"}"#)
-            _ = try other.receive()
-            let isBefore = !reader.hasInput
-            _ = try reader.receive()
-            return isBefore
-        }
-    }
-
     /// Each of 32 connections sends a message of 300 KB, says when it is answered, and sends it once more.
     private static let largeMessages = """
         import select, socket, sys

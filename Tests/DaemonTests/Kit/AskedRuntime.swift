@@ -101,10 +101,7 @@ struct AskedRuntime {
     /// The way of a message from a connection to the core and back.
     func ask(_ method: String, _ parameters: JSONValue, as peer: Peer = administrator) throws -> Answer {
         var connection = ServerConnection(slowSubscriberError: ManagerError.tooSlow.reply)
-        let message = JSONValue.object(["method": .string(method), "parameters": parameters])
-        connection.receive(try JSON.encode(message) + [0])
-        let next = connection.next()
-        let call = try #require(next)
+        let call = try Self.call(method, parameters, from: &connection)
         switch try answer(call, peer) {
         case .error(let error): connection.fail(call.number, with: error)
         case .reply(let reply): reply(&connection, call.number)
@@ -114,6 +111,32 @@ struct AskedRuntime {
         return Answer(
             error: name.map { String($0.split(separator: ".").last ?? "") },
             parameters: reply.members?["parameters"] ?? .object([:]))
+    }
+
+    /// The core does what is brought to it during a call before it has the answer to this call.
+    func letsOthersBetween<Method: ControlMethod>(
+        _ method: Method.Type, _ parameters: Method.Parameters
+    ) throws -> Bool {
+        var connection = ServerConnection(slowSubscriberError: ManagerError.tooSlow.reply)
+        let call = try Self.call(
+            method.fullName, JSON.decode(from: JSON.encode(parameters)), from: &connection)
+        let request = try Request(call, Self.administrator)
+        let (answer, other) = (Awaited<Void>(), Awaited<Bool>())
+        target.core.queue.sync {
+            target.perform(request, of: Self.administrator) { _ in answer.come(()) }
+            target.core.async { other.come(!answer.hasCome) }
+        }
+        try answer.wait("the answer to \(method)")
+        return try other.wait("the other")
+    }
+
+    private static func call(
+        _ method: String, _ parameters: JSONValue, from connection: inout ServerConnection
+    ) throws -> Call {
+        let message = JSONValue.object(["method": .string(method), "parameters": parameters])
+        connection.receive(try JSON.encode(message) + [0])
+        let next = connection.next()
+        return try #require(next)
     }
 
     private func answer(_ call: Call, _ peer: Peer) throws -> Request.Answer {
@@ -129,10 +152,12 @@ struct AskedRuntime {
 private final class Awaited<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
 
+    var hasCome: Bool { value.withLock { $0 != nil } }
+
     func come(_ value: Value) { self.value.withLock { $0 = value } }
 
     @discardableResult func wait(_ what: String) throws -> Value {
-        try ProgramKit.wait(for: what) { value.withLock { $0 != nil } }
+        try ProgramKit.wait(for: what) { hasCome }
         return try #require(value.withLock { $0 })
     }
 }

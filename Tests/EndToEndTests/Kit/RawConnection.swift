@@ -57,18 +57,6 @@ final class RawConnection {
         return all
     }
 
-    /// The other end has read all that was sent.
-    var isTaken: Bool {
-        var left: Int32 = 0
-        return ioctl(socket, UInt(TIOCOUTQ), &left) == 0 && left == 0
-    }
-
-    /// Something can be read now.
-    var hasInput: Bool {
-        var byte: UInt8 = 0
-        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 1
-    }
-
     /// What comes until the other end closes.
     func readToEnd() throws -> [UInt8] {
         var all: [UInt8] = []
