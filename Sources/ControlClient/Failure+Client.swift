@@ -70,6 +70,10 @@ extension Failure {
         }
     }
 
+    static let permissionDenied = Failure(
+        message: "permission denied", help: "this needs root, watchd's own user, or membership in the group watchd",
+        exitCode: .permissionDenied)
+
     private init(_ reply: ErrorReply, _ screen: Screen) {
         if let error = ManagerError(reply) {
             self.init(error, screen)
@@ -78,10 +82,7 @@ extension Failure {
         let parameter = reply.parameters["parameter"]?.string ?? ""
         switch reply {
         case .permissionDenied:
-            self.init(
-                message: "permission denied",
-                help: "this needs root, watchd's own user, or membership in the group watchd",
-                exitCode: .permissionDenied)
+            self = .permissionDenied
         case .invalidParameter(parameter):
             // Of a semaphore: the only count there is.
             let help = parameter == "count" ? "from 1 to 1000000000, and the semaphore cannot hold more than that" : nil

@@ -130,7 +130,7 @@ package struct Engine: Sendable {
         if !life.hasStarted { life = .running }
         perform(supervisor.begin(ids: &journal.ids.lastOperation, at: now))
         tendCrews()
-        for source in sources.indices where timerRule(source).map({ $0.trigger.catchUp != .none }) ?? false {
+        for source in sources.indices where timerRule(source)?.isStored ?? false {
             saveStamp(source)
         }
         passDeadlines()

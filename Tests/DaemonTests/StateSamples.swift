@@ -210,6 +210,8 @@ extension SeededGenerator {
         stamp.silenceLeft = optional { $0.number() }
         stamp.silentSince = optional { $0.number() }
         stamp.isLast = chance(50)
+        stamp.delayedCalendar = optional { DelayedElapse(scheduled: $0.number(), due: $0.number()) }
+        stamp.delayedSlot = optional { DelayedElapse(scheduled: $0.number(), due: $0.number()) }
         return stamp
     }
 

@@ -9,8 +9,12 @@ import WatchFile
 @Suite("Marks of the store") struct StoredMarkTests {
     /// Whether a mark with this time counts.
     private func isTaken(_ path: WritableKeyPath<TimerStamp, Int64?>, _ time: Int64) -> Bool {
+        isTaken { $0[keyPath: path] = time }
+    }
+
+    private func isTaken(_ change: (inout TimerStamp) -> Void) -> Bool {
         var stamp = TimerStamp(lastElapse: 1)
-        stamp[keyPath: path] = time
+        change(&stamp)
         var contents = StoreContents()
         contents.marks["timer/path/in"] = StateCoding.encode(stamp)
         let taken = StoredState(contents, logger: Logger(level: .emerg)).timers[SourceID(.path, "in")]
@@ -47,6 +51,13 @@ import WatchFile
         for path in paths {
             for time in [Int64.min, -largest - 1, largest + 1, Int64.max] { #expect(!isTaken(path, time), "\(time)") }
             for time in [-largest, -1, 0, largest] { #expect(isTaken(path, time), "\(time)") }
+        }
+        for path in [\TimerStamp.delayedCalendar, \.delayedSlot] {
+            for time in [-largest - 1, largest + 1] {
+                #expect(!isTaken { $0[keyPath: path] = DelayedElapse(scheduled: time, due: 0) }, "\(time)")
+                #expect(!isTaken { $0[keyPath: path] = DelayedElapse(scheduled: 0, due: time) }, "\(time)")
+            }
+            #expect(isTaken { $0[keyPath: path] = DelayedElapse(scheduled: -largest, due: largest) })
         }
     }
 }

@@ -151,11 +151,11 @@ struct CalendarTimerTests {
     @Test func noMoreThanADayAndAThousandAreCaughtUp() {
         let day = fixture(.calendar("t", "hourly", catchUp: .all), at: 1_000_000, stamp: stamp(-1000))
         #expect(day.events.count == 24)
-        #expect(day.missed == ["t 976: watchd was not running (CatchUp=all, CatchUpMaxSec=1d)"])
+        #expect(day.missed == ["t 976: watchd was not running, longer ago than CatchUpMaxSec=1d (CatchUp=all)"])
         #expect(day.engine.totals.gap == 976)
         let thousand = fixture(.calendar("t", "*:*:0/10", catchUp: .all), at: 1_000_000, stamp: stamp(-20))
         #expect(thousand.events.count == 1000 && elapses(thousand).last == "0.0")
-        #expect(thousand.missed == ["t 6200: watchd was not running (CatchUp=all, CatchUpMaxSec=1d)"])
+        #expect(thousand.missed == ["t 6200: watchd was not running, not of the newest 1000 (CatchUp=all)"])
         let often = fixture(.calendar("t", "*:*:0/2"), at: 1_000_000, stamp: stamp(-20))
         #expect(often.missed.isEmpty && often.events.isEmpty)
     }

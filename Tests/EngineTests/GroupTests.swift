@@ -208,6 +208,27 @@ struct GroupTests {
         #expect(told(fixture).count == 1)
     }
 
+    /// Whoever waits for the group would else go on before the ends that it waits for.
+    @Test(arguments: [["other"], nil])
+    func aReloadThatTakesRunningOperationsOutOfAGroupEndsNothing(members: [String]?) {
+        let fixture = fixture()
+        fixture.line("a", "1")
+        let wait = fixture.command(.wait(.named("g"), after: nil, caller: nil))
+        var changed = configuration()
+        let index = changed.sources.firstIndex { $0.id.name == "g" } ?? 0
+        if let members {
+            changed.sources[index].trigger = .group(GroupTrigger(members: members))
+        } else {
+            changed.sources.remove(at: index)
+        }
+        fixture.reload(changed)
+        let reason = "a reload has taken 1 operation out of group/g before its end: watchctl operations"
+        #expect(fixture.error(wait) == .refused(reason))
+        #expect(told(fixture) == [])
+        fixture.endAll()
+        #expect(told(fixture) == [])
+    }
+
     // MARK: After a crash
 
     private static let group = SourceID(.group, "g")

@@ -188,6 +188,16 @@ import WatchFile
         guard case .processes? = fixture.reply(restart) else { return #expect(Bool(false)) }
     }
 
+    @Test(arguments: [ProcessVerb.start, .restart])
+    func nothingIsStartedWhileWatchdStops(verb: ProcessVerb) {
+        let fixture = fixture(.supervised("web"))
+        fixture.spawn(fixture.runs[0])
+        fixture.send(.drain)
+        #expect(fixture.error(fixture.command(.process(verb, name: "web"))) == .draining)
+        fixture.end(fixture.runs[0], .signaled(15))
+        #expect(fixture.starts.count == 1)
+    }
+
     @Test func aStartThatCannotBeIsAnsweredWithTheReason() {
         let fixture = fixture(.supervised("web"))
         fixture.fail(toStart: fixture.runs[0], reason: "no")

@@ -13,29 +13,10 @@ struct TimerRestartTests {
         .of(handlers: [.exec("h", overlap: .wait)], sources: [timer])
     }
 
-    /// What the store has of timers.
-    private func stored(_ fixture: EngineFixture) -> StoredState {
-        var state = StoredState()
-        for write in fixture.writes {
-            if case .timer(let id, let stamp) = write { state.timers[id] = stamp }
-            if case .booted(let id) = write { state.booted.insert(id) }
-        }
-        return state
-    }
-
-    /// The next watchd, so much later.
     private func next(
         _ fixture: EngineFixture, _ timer: SourceDefinition, afterSeconds seconds: Int64, isReboot: Bool = false
     ) -> EngineFixture {
-        var (now, state) = (fixture.now, stored(fixture))
-        now.realtime += seconds * Self.second
-        now.boottime += seconds * Self.second
-        now.monotonic += seconds * Self.second
-        if isReboot {
-            (now.boottime, now.monotonic) = (20 * Self.second, 20 * Self.second)
-            state.booted = []
-        }
-        return EngineFixture(configuration(timer), at: now, restoring: state)
+        fixture.next(configuration(timer), afterSeconds: seconds, isReboot: isReboot)
     }
 
     // MARK: AfterSec=

@@ -102,6 +102,22 @@ struct TimerTests {
         #expect(fixture.starts.count == 2)
     }
 
+    @Test func aFixedDelayWaitsForOperationsThatAnotherKeyOrAHandHasMade() {
+        let timer = SourceDefinition.timer("t", to: "h", after: .seconds(10)).timing { $0.onStartup = .seconds(4) }
+        let fixture = fixture(timer)
+        fixture.advance(seconds: 20)
+        #expect(elapses(fixture) == ["1004.0"], "it goes on while the first one runs")
+        fixture.endAll()
+        fixture.advance(seconds: 5)
+        fixture.command(.run(.init(name: "t", paths: [])))
+        fixture.advance(seconds: 3)
+        fixture.endAll()
+        fixture.advance(seconds: 9)
+        #expect(fixture.starts.count == 2)
+        fixture.advance(seconds: 1)
+        #expect(elapses(fixture).last == "1038.0")
+    }
+
     @Test func aFixedDelayCountsNoSleep() {
         let fixture = fixture(.timer("t", to: "h", after: .seconds(10)))
         fixture.machineSleeps(seconds: 3600)

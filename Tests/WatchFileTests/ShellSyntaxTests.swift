@@ -80,7 +80,7 @@ import Testing
         }
         #expect(
             problems(in: "[Timer t]\nOnCalendar=daily\nPersistent=yes\nExecStart=/bin/true\n") == [
-                "3:1: unknown key Persistent= in [Timer]; here that is CatchUp=one",
+                "3:1: unknown key Persistent= in [Timer]; here that is CatchUp=one with CatchUpMaxSec=infinity",
                 "4:1: unknown key ExecStart= in [Timer]; here that is Exec=",
             ])
     }

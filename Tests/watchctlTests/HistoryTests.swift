@@ -317,9 +317,15 @@ struct HistoryTests: VerbTesting {
             let json = Sample.json(reply)
             return try run(["output", "4711"]) { _ in .reply(json) }.output
         }
-        #expect(try output { _ in }.hasSuffix("\nIt wrote nothing.\n"))
+        let elsewhere = ", but for what StandardOutput= or StandardError= sends elsewhere.\n"
+        #expect(try output { _ in }.hasSuffix("\nIt wrote nothing\(elsewhere)"))
         #expect(try output { $0.forgotten = true }.hasSuffix("\nIts output is no longer kept.\n"))
         #expect(try output { $0.operation?.result = nil }.contains("nothing so far"))
+        var cancelled = Samples.operation
+        (cancelled.attempt, cancelled.result) = (0, .cancelled)
+        let json = Sample.json(GetOutput.Reply(operation: cancelled))
+        let never = try run(["output", "4711"]) { _ in .reply(json) }
+        #expect(never.remarks == "watchctl: operation 4711 ended before its start: cancelled\n")
         #expect(try output { $0.source = "handler/backup" }.hasSuffix(": watchctl output backup\n"))
     }
 

@@ -51,7 +51,7 @@ struct OutputScreen {
     private var text: [Styled]? { RunText.lines(reply.output, reply.outputBase64) }
 
     private var nothing: String {
-        if reply.process != nil { return "It has written nothing since watchd started." }
+        if reply.process != nil { return "It has written nothing since watchd started\(Self.elsewhere)." }
         if let source = reply.source {
             guard let summary = reply.operation else { return "\(source) has no copy \(asked.copy ?? 1)" }
             return "A line for a worker has no output of its own: watchctl output \(summary.handler)"
@@ -61,14 +61,19 @@ struct OutputScreen {
             return "nothing of “\(name)” has run, or it is no longer kept; watchctl operations shows what waits"
         }
         guard let attempt = reply.attempt else {
+            if summary.attempt == 0, let result = summary.result {
+                return "operation \(summary.id) ended before its start: \(result.rawValue)"
+            }
             if summary.attempt == 0 { return "operation \(summary.id) has not started" }
             return "operation \(summary.id) has had \(Phrases.count(summary.attempt, "attempt", "attempts")) so far"
         }
         if reply.forgotten == true { return "Its output is no longer kept." }
         if reply.lacksBeginning == true { return "It has written nothing since." }
         let isOver = attempt < summary.attempt || summary.result != nil
-        return isOver ? "It wrote nothing." : "It has written nothing so far."
+        return "It \(isOver ? "wrote nothing" : "has written nothing so far")\(Self.elsewhere)."
     }
+
+    private static let elsewhere = ", but for what StandardOutput= or StandardError= sends elsewhere"
 }
 
 /// Output of a run, as it comes over the control socket.

@@ -257,6 +257,8 @@ extension Runtime {
             tell(StoreLoss(replaced: contents, folder: StateDirectory.path(engine.settings)))
             let byName = positions.sorted { $0.key.description < $1.key.description }
             persistence?.write(byName.map { .position($0.key, $0.value) })
+            // What found it again may have gone with it.
+            instance = instance.kept()
             handle(.storeIsNew)
             snapshots.take(contents, isAnew: true)
             sources?.storeAgain()

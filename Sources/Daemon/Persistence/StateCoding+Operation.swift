@@ -69,10 +69,17 @@ extension ByteWriter {
 
     mutating func put(_ stamp: TimerStamp) {
         let times = [stamp.lastElapse, stamp.after, stamp.seen, stamp.silenceLeft, stamp.silentSince]
+        let delayed = [stamp.delayedCalendar, stamp.delayedSlot]
         put(
             flags(
-                times[0] != nil, times[1] != nil, times[2] != nil, times[3] != nil, times[4] != nil, stamp.isLast))
+                times[0] != nil, times[1] != nil, times[2] != nil, times[3] != nil, times[4] != nil, stamp.isLast,
+                delayed[0] != nil, delayed[1] != nil))
         for time in times { if let time { put(time) } }
+        for elapse in delayed {
+            guard let elapse else { continue }
+            put(elapse.scheduled)
+            put(elapse.due)
+        }
     }
 }
 
@@ -137,13 +144,19 @@ extension ByteReader {
     }
 
     mutating func timerStamp() throws(DamagedBytes) -> TimerStamp {
-        let bits = try flags(0x3F)
+        let bits = try flags(0xFF)
         var stamp = TimerStamp(lastElapse: try signed(if: bits & 1 != 0), after: try signed(if: bits & 2 != 0))
         stamp.seen = try signed(if: bits & 4 != 0)
         stamp.silenceLeft = try signed(if: bits & 8 != 0)
         stamp.silentSince = try signed(if: bits & 0x10 != 0)
         stamp.isLast = bits & 0x20 != 0
+        if bits & 0x40 != 0 { stamp.delayedCalendar = try delayedElapse() }
+        if bits & 0x80 != 0 { stamp.delayedSlot = try delayedElapse() }
         return stamp
+    }
+
+    private mutating func delayedElapse() throws(DamagedBytes) -> DelayedElapse {
+        DelayedElapse(scheduled: try signed(), due: try signed())
     }
 }
 

@@ -11,6 +11,8 @@ struct StoreLoss {
         case removed([UInt8])
         /// In this folder it stands as it stood so many commits ago.
         case older([UInt8], commits: Int)
+        /// Operations that cannot be read stay where they are.
+        case unreadable([UInt64])
     }
 
     let kind: Kind
@@ -35,7 +37,11 @@ struct StoreLoss {
                 "it goes on with what is there, and ids go on from the time of day; what durable queues had accepted "
                 + "since is lost, and what had ended since runs again"
         } else {
-            return nil
+            let read = Set(state.operations.map(\.id))
+            let others = contents.operations.map(\.id).filter { !read.contains($0) }
+            guard !others.isEmpty else { return nil }
+            kind = .unreadable(others)
+            action = "the rest is taken over; what cannot be read stays in the store, and is not run"
         }
     }
 
@@ -75,21 +81,26 @@ struct StoreLoss {
                 + (names
                     ? ": watchd.db-wal in \(folder.printable) was emptied or removed, or an older watchd.db was put "
                         + "there; or, with Sync=normal, power was lost" : "")
+        case .unreadable(let ids):
+            "cannot read \(counted(ids.count, "operation")): \(ids.prefix(Self.idsShown).map(String.init).joined(separator: ", "))"
+                + (ids.count > Self.idsShown ? " and \(ids.count - Self.idsShown) more" : "")
         }
     }
+
+    private static let idsShown = 5
 
     var help: String {
         switch kind {
         case .setAside: "look at that file"
         case .older: "if there is a copy of watchd.db and watchd.db-wal, stop watchd and put both there"
-        case .removed: "if there is a copy of watchd.db, stop watchd and put it there"
+        case .removed, .unreadable: "if there is a copy of watchd.db, stop watchd and put it there"
         }
     }
 
     /// For the log.
     var sentence: String {
         switch kind {
-        case .setAside, .older: "the store \(problem(names: true)); \(action)"
+        case .setAside, .older, .unreadable: "the store \(problem(names: true)); \(action)"
         case .removed: "the store is lost: \(problem(names: true)); \(action)"
         }
     }

@@ -238,9 +238,9 @@ extension StoredState {
 
     /// With these times can be reckoned.
     private static func isPlausible(_ stamp: TimerStamp) -> Bool {
-        [stamp.lastElapse, stamp.after, stamp.seen, stamp.silenceLeft, stamp.silentSince].allSatisfy { time in
-            (-Int64(1 << 60)...Int64(1 << 60)).contains(time ?? 0)
-        }
+        let delayed = [stamp.delayedCalendar, stamp.delayedSlot].flatMap { [$0?.scheduled, $0?.due] }
+        return ([stamp.lastElapse, stamp.after, stamp.seen, stamp.silenceLeft, stamp.silentSince] + delayed)
+            .allSatisfy { (-Int64(1 << 60)...Int64(1 << 60)).contains($0 ?? 0) }
     }
 
     private mutating func take(_ name: String, _ value: [UInt8]) {

@@ -171,6 +171,23 @@ package struct StoredHold: Equatable, Sendable {
     }
 }
 
+/// An elapse that `RandomizedDelaySec=` puts off. Microseconds of one clock; in the store, of the wall clock.
+package struct DelayedElapse: Equatable, Sendable {
+    /// Its nominal time, which is what a handler is told.
+    package var scheduled: Int64
+    package var due: Int64
+
+    package init(scheduled: Int64, due: Int64) {
+        self.scheduled = scheduled
+        self.due = due
+    }
+
+    /// The elapse on another clock.
+    func moved(by distance: Int64) -> DelayedElapse {
+        DelayedElapse(scheduled: scheduled + distance, due: due + distance)
+    }
+}
+
 /// Where a timer stood, and the silence of any source.
 package struct TimerStamp: Equatable, Sendable {
     /// Wall-clock microsecond of its last elapse.
@@ -183,6 +200,9 @@ package struct TimerStamp: Equatable, Sendable {
     package var silenceLeft: Int64?
     /// Of a source whose `OnSilence=` has been started: since when it is silent, on the wall clock.
     package var silentSince: Int64?
+    /// The next elapse of `OnCalendar=` and `OnCron=`, and that of `EverySec=`, if they are put off.
+    package var delayedCalendar: DelayedElapse?
+    package var delayedSlot: DelayedElapse?
     /// Of the stop: nothing has elapsed since then that it does not know.
     package var isLast = false
     /// Handlers are told of it: it must be safe first. Not stored itself.

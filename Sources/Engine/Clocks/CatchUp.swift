@@ -34,8 +34,8 @@ extension Engine {
         let lost = elapses.count + tooOld - taken
         if lost > 0 {
             if policy != .none { sources[source].counters.gap += lost }
-            let bound = policy == .none ? "" : ", CatchUpMaxSec=\(rule.trigger.catchUpLimit)"
-            actions.append(.report(.missed(id, count: lost, "\(reason) (CatchUp=\(policy.rawValue)\(bound))")))
+            let told = "\(reason)\(Self.bounds(lost, tooOld: tooOld, rule)) (CatchUp=\(policy.rawValue))"
+            actions.append(.report(.missed(id, count: lost, told)))
         }
         guard let newest = elapses.instants.last else { return }
         switch policy {
@@ -45,12 +45,39 @@ extension Engine {
         }
     }
 
-    /// Elapses that were missed while watchd was not running.
+    /// Why elapses are not caught up that could be.
+    private static func bounds(_ lost: Int, tooOld: Int, _ rule: TimerRule) -> String {
+        guard rule.trigger.catchUp != .none else { return "" }
+        let age = tooOld > 0 ? ["longer ago than CatchUpMaxSec=\(rule.trigger.catchUpLimit)"] : []
+        let number = lost > tooOld ? ["not of the newest \(TimerRule.mostCaughtUp)"] : []
+        return ", " + (age + number).joined(separator: " or ")
+    }
+
+    /// Elapses that were missed while watchd was not running, at once or after a delay.
     mutating func catchUp(_ source: Int, since: Clocks.Since) {
         guard let rule = timerRule(source), !sources[source].isSuspended,
-            let missed = clocks.missed(rule, since: since)
+            let missed = clocks.missed(rule, sources[source].timer, since: since)
         else { return }
+        let old = sources[source].timer
+        if rule.trigger.catchUp != .none, !missed.elapses.isEmpty,
+            clocks.putOffCatchUp(&sources[source].timer, rule, since: since)
+        {
+            return addTimerDeadlines(source, rule, after: old)
+        }
+        catchUp(missed, rule, source)
+    }
+
+    /// Elapses that were missed while watchd was not running, whose delay is over.
+    mutating func catchUpNow(_ source: Int, _ rule: TimerRule, since: Clocks.Since) {
+        guard let missed = clocks.missed(rule, sources[source].timer, since: since) else { return }
+        catchUp(missed, rule, source)
+    }
+
+    private mutating func catchUp(_ missed: Clocks.Missed, _ rule: TimerRule, _ source: Int) {
+        guard !missed.isEmpty else { return }
         catchUp(missed.elapses, tooOld: missed.tooOld, rule, source, "watchd was not running")
+        // What is known to be left out, or is in the store itself, is told once.
+        if rule.trigger.catchUp == .none || isDurable(source: source) { saveStamp(source) }
     }
 
     /// Once everything else has been restored.
@@ -61,7 +88,10 @@ extension Engine {
             // A suspension that has ended meanwhile: what came before its end was not missed.
             let until = state.suspensions[id.description]?.compactMap(\.until).filter { $0 <= now.realtime }.max()
             let times = [stamp.seen, stamp.lastElapse, until].compactMap { $0 }.filter { $0 >= ClockWatch.earliest }
-            guard let time = times.max() else { continue }
+            guard var time = times.max() else { continue }
+            // The one that waited for its delay is not done with, however late the one before it was.
+            if let delayed = stamp.delayedCalendar?.scheduled { time = min(time, delayed - 1) }
+            if let delayed = stamp.delayedSlot?.scheduled { time = min(time, delayed - 1) }
             let since = Clocks.Since(time: time, isExact: stamp.isLast)
             if clocks.isSet { catchUp(source, since: since) } else { clocks.waitForClock(id, since: since) }
         }
@@ -69,9 +99,17 @@ extension Engine {
 }
 
 extension Clocks {
-    /// Elapses that were missed while watchd was not there, and how many more there were longer ago than
-    /// `CatchUpMaxSec=`. `nil`: nobody knows.
-    func missed(_ rule: TimerRule, since: Since) -> (elapses: [MissedElapses], tooOld: Int)? {
+    /// Elapses that were missed while watchd was not there.
+    struct Missed {
+        var elapses: [MissedElapses]
+        /// How many more there were, longer ago than `CatchUpMaxSec=`.
+        var tooOld: Int
+
+        var isEmpty: Bool { elapses.isEmpty && tooOld == 0 }
+    }
+
+    /// `nil`: nobody knows.
+    func missed(_ rule: TimerRule, _ timer: TimerState, since: Since) -> Missed? {
         let toWall = lapse.toWall
         // The start of watchd, on the wall clock as it is now.
         let end = started.boottime + toWall
@@ -80,16 +118,17 @@ extension Clocks {
         let tooOld =
             rule.newestElapses(after: oldest, through: base, limit: 1).count
             + rule.newestSlots(after: oldest - toWall, through: base - toWall, limit: 1).count
-        // One at the very start is not missed: it fires.
-        var missed = [rule.newestElapses(after: base, through: end - 1, limit: TimerRule.mostCaughtUp)]
+        // One at the very start is not missed: it fires. Nor is one that waits for its delay.
+        let (calendarEnd, slotEnd) = (min(end, timer.calendar) - 1, min(end - toWall, timer.slot - 1))
+        var missed = [rule.newestElapses(after: base, through: calendarEnd, limit: TimerRule.mostCaughtUp)]
         missed.append(
-            rule.newestSlots(after: base - toWall, through: end - toWall, limit: TimerRule.mostCaughtUp)
+            rule.newestSlots(after: base - toWall, through: slotEnd, limit: TimerRule.mostCaughtUp)
                 .moved(by: toWall))
         // Of timers that elapse more often and catch nothing up, a crash leaves the last elapse unknown.
         let count = missed.reduce(tooOld) { $0 + $1.count }
         let isOften = Int64(count) > (end - oldest) / TimerState.stampPeriod + 1
         if rule.trigger.catchUp == .none, isOften, !since.isExact { return nil }
-        return (missed, tooOld)
+        return Missed(elapses: missed.filter { $0.count > 0 }, tooOld: tooOld)
     }
 
     /// Keeps in mind since when elapses are missed, until the clock is set.

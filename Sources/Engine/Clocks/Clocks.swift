@@ -83,6 +83,21 @@ struct Clocks: Sendable {
     mutating func resume(_ timer: inout TimerState, _ rule: TimerRule, _ stamp: TimerStamp) {
         if let time = stamp.lastElapse { timer.resume(rule, fired: time, now: now, random: &random) }
         if let left = stamp.after { timer.resume(rule, left: left, now: now) }
+        let slot = stamp.delayedSlot?.moved(by: -lapse.toWall)
+        timer.keep(calendar: stamp.delayedCalendar, slot: slot, rule, now: now)
+    }
+
+    /// Goes on with a timer whose definition has changed.
+    func keep(_ timer: inout TimerState, _ rule: TimerRule, of old: TimerState) {
+        timer.keep(old, rule, startedAt: started.boottime, now: now)
+    }
+
+    /// Puts off what a timer has to catch up by a delay of `RandomizedDelaySec=`. False: it has none.
+    mutating func putOffCatchUp(_ timer: inout TimerState, _ rule: TimerRule, since: Since) -> Bool {
+        let delay = rule.randomDelay(&random)
+        guard delay > 0 else { return false }
+        timer.putOffCatchUp(since: since, until: now.boottime + delay)
+        return true
     }
 
     /// The wall clock was set, or the zones have changed.

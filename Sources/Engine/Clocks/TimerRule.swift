@@ -16,6 +16,9 @@ struct TimerRule {
     var accuracy: Int64 { Self.microseconds(trigger.accuracy) ?? 1000 }
     /// The longest delay of `RandomizedDelaySec=`.
     var longestDelay: Int64 { Self.microseconds(trigger.randomizedDelay) ?? 0 }
+    /// The store knows of it from its beginning: what is missed is caught up, or an elapse may be put off beyond a
+    /// restart.
+    var isStored: Bool { trigger.catchUp != .none || longestDelay > 0 }
     /// How far back `CatchUp=` reaches.
     var catchUpLimit: Int64 { Self.microseconds(trigger.catchUpLimit) ?? .max / 4 }
 

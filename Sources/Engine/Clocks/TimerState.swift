@@ -38,6 +38,9 @@ struct TimerState: Sendable {
         var after = never
         /// When the store is told how much of it is left, on the same clock.
         var afterStored = never
+        /// `CatchUp=`, put off: when what was missed is caught up, on the boot clock, and since when it was missed.
+        var catchUp = never
+        var missedSince: Clocks.Since?
     }
 
     /// `EverySec=`, on the boot clock: the next slot of a grid anchored at boot, so that neither restart nor reload
@@ -82,7 +85,7 @@ struct TimerState: Sendable {
     func due(_ clock: Clock) -> Int64 {
         switch clock {
         case .realtime: calendarDue
-        case .boottime: min(slotDue, onStartup, onBoot)
+        case .boottime: min(slotDue, onStartup, onBoot, others.value.catchUp)
         case .monotonic: after
         }
     }
@@ -119,6 +122,72 @@ struct TimerState: Sendable {
         seen = now.realtime
         return elapses
     }
+
+    // MARK: Elapses that are put off
+
+    /// The next elapse of the calendar, on the wall clock, if it has a delay.
+    var delayedCalendar: DelayedElapse? {
+        calendarDue > calendar ? DelayedElapse(scheduled: calendar, due: calendarDue) : nil
+    }
+
+    /// The next slot of the grid, on the boot clock, if it has a delay.
+    var delayedSlot: DelayedElapse? { slotDue > slot ? DelayedElapse(scheduled: slot, due: slotDue) : nil }
+
+    /// Keeps to the delay that an elapse was given before a restart or a reload: it comes when it was announced. One
+    /// that was due meanwhile was missed.
+    mutating func keep(calendar elapse: DelayedElapse?, slot: DelayedElapse?, _ rule: TimerRule, now: Moment) {
+        if let elapse, elapse.due > now.realtime, elapse.scheduled <= now.realtime || elapse.scheduled == calendar,
+            rule.nextElapse(after: elapse.scheduled - 1) == elapse.scheduled
+        {
+            calendar = elapse.scheduled
+            calendarDue = max(now.realtime, min(elapse.due, elapse.scheduled + rule.longestDelay))
+        }
+        if let elapse = slot, elapse.due > now.boottime, let period = rule.period {
+            // The wall clock runs a little faster or slower than the boot clock.
+            let nearest = TimerRule.floor(elapse.scheduled + period / 2, period)
+            guard nearest >= 0, nearest <= self.slot, abs(nearest - elapse.scheduled) <= Self.clockDrift else { return }
+            self.slot = nearest
+            slotDue = max(now.boottime, min(elapse.due, nearest + rule.longestDelay))
+        }
+    }
+
+    private static let clockDrift: Int64 = 100_000
+
+    /// What was missed is caught up at a time of the boot clock.
+    mutating func putOffCatchUp(since: Clocks.Since, until due: Int64) {
+        (others.value.catchUp, others.value.missedSince) = (due, since)
+    }
+
+    /// Since when elapses were missed that are still to be caught up.
+    var missedSince: Clocks.Since? { others.value.missedSince }
+
+    /// It is time to catch up, or an elapse comes, which stays behind what was missed before.
+    mutating func takeMissed(now: Moment) -> Clocks.Since? {
+        guard let since = missedSince,
+            Clock.allCases.contains(where: { due($0) <= now[$0] })
+        else { return nil }
+        (others.value.catchUp, others.value.missedSince) = (Self.never, nil)
+        return since
+    }
+
+    /// Another definition of the same timer, which `old` was: what has come and waits for its delay still does, and
+    /// what was to be caught up still is.
+    mutating func keep(_ old: TimerState, _ rule: TimerRule, startedAt: Int64, now: Moment) {
+        keep(calendar: old.delayedCalendar, slot: old.delayedSlot, rule, now: now)
+        if let since = old.missedSince { putOffCatchUp(since: since, until: old.others.value.catchUp) }
+        for (path, span, base) in [
+            (\Others.onStartup, rule.trigger.onStartup, startedAt), (\.onBoot, rule.trigger.onBoot, 0),
+        ] {
+            let due = old.others.value[keyPath: path]
+            guard due != Self.never, let span = TimerRule.microseconds(span), base + span <= now.boottime else {
+                continue
+            }
+            others.value[keyPath: path] = min(due, base + span + rule.longestDelay)
+        }
+    }
+
+    /// `OnBootSec=` is still to come.
+    var waitsForBoot: Bool { onBoot != Self.never }
 
     // MARK: The calendar
 

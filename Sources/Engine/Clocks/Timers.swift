@@ -10,21 +10,24 @@ extension Engine {
         return clocks.rule(trigger, name: sources[source].origin.description)
     }
 
-    /// - Parameter isNew: else a reload has changed it.
-    mutating func openTimer(_ source: Int, isNew: Bool) {
+    /// - Parameter old: where it stood, if a reload has changed it.
+    mutating func openTimer(_ source: Int, after old: TimerState?) {
         guard let rule = timerRule(source), case .source(let id) = sources[source].origin else { return }
         // Nothing runs only because a file was edited.
-        if !isNew, let onBoot = TimerRule.microseconds(rule.trigger.onBoot), onBoot < now.boottime { noteBooted(id) }
+        if let old, !old.waitsForBoot, let onBoot = TimerRule.microseconds(rule.trigger.onBoot), onBoot < now.boottime {
+            noteBooted(id)
+        }
         clocks.open(&sources[source].timer, rule, id)
+        if let old { clocks.keep(&sources[source].timer, rule, of: old) }
         sources[source].condition = .armed
         // Operations of before a reload are waited for.
         if sources[source].counters.outstanding > 0 { sources[source].timer.stopDelay() }
         addTimerDeadlines(source, rule, after: TimerState())
-        if life.hasStarted, rule.trigger.catchUp != .none { saveStamp(source) }
+        if life.hasStarted, rule.isStored { saveStamp(source) }
     }
 
     /// Adds what has changed since `old`.
-    private mutating func addTimerDeadlines(_ source: Int, _ rule: TimerRule, after old: TimerState) {
+    mutating func addTimerDeadlines(_ source: Int, _ rule: TimerRule, after old: TimerState) {
         let timer = sources[source].timer
         for clock in Clock.allCases {
             let due = timer.deadline(clock)
@@ -45,6 +48,7 @@ extension Engine {
     mutating func timerElapsed(_ source: Int) {
         guard sources.isInUse(source), let rule = timerRule(source) else { return }
         let old = sources[source].timer
+        if let since = sources[source].timer.takeMissed(now: now) { catchUpNow(source, rule, since: since) }
         let (elapses, isDelayStored) = clocks.elapse(&sources[source].timer, rule)
         addTimerDeadlines(source, rule, after: old)
         guard let elapses else {
@@ -121,7 +125,12 @@ extension Engine {
         var stamp = TimerStamp(lastElapse: sources[source].isTimer ? sources[source].lastEvent : nil)
         (stamp.isTold, stamp.isLast) = (isTold, isLast)
         if timer.after != TimerState.never { stamp.after = max(0, timer.after - now.monotonic) }
-        if sources[source].isTimer, timer.seen != .min { stamp.seen = timer.seen }
+        if sources[source].isTimer {
+            // What is still to be caught up is to be found again.
+            if timer.seen != .min { stamp.seen = timer.missedSince?.time ?? timer.seen }
+            stamp.delayedCalendar = timer.delayedCalendar
+            stamp.delayedSlot = timer.delayedSlot?.moved(by: clocks.lapse.toWall)
+        }
         if sources[source].silence.span > 0 { sources[source].silence.save(in: &stamp, at: now) }
         actions.append(.store(.timer(id, stamp)))
     }
@@ -134,7 +143,7 @@ extension Engine {
             if sources[source].silence.isRunning {
                 saveStamp(source, isLast: isLast)
             } else if let rule = timerRule(source),
-                isLast || rule.trigger.catchUp != .none || rule.trigger.after != nil
+                isLast || rule.isStored || rule.trigger.after != nil
             {
                 saveStamp(source, isLast: isLast)
             }

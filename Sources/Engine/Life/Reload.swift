@@ -221,13 +221,14 @@ extension Engine {
         }
         let mustReopen = old?.trigger != definition.trigger || wasRemoved || isReopened
         let keepsProcess = !wasRemoved && old?.command != nil && definition.command != nil
+        let timer = wasRemoved ? nil : sources[index].timer
         if mustReopen, !wasRemoved, !keepsProcess { closeSource(index, definition.id) }
         sources[index].define(shared)
         if wasRemoved || old?.isSuspended != definition.isSuspended {
             setFileSuspension(&sources[index].suspensions, definition.isSuspended)
         }
         if mustReopen {
-            openSource(index, definition, isNew: wasRemoved, keepsProcess: keepsProcess)
+            openSource(index, definition, isNew: wasRemoved, after: timer, keepsProcess: keepsProcess)
         } else {
             applySilence(index)
         }
@@ -235,14 +236,16 @@ extension Engine {
         if sources[index].isSuspended { holdSuspended(index) } else { door.resume(index) }
     }
 
+    /// - Parameter timer: where a timer stood that has changed.
     private mutating func openSource(
-        _ index: Int, _ definition: SourceDefinition, isNew: Bool, keepsProcess: Bool = false
+        _ index: Int, _ definition: SourceDefinition, isNew: Bool, after timer: TimerState? = nil,
+        keepsProcess: Bool = false
     ) {
         sources[index].timer = TimerState()
         if !keepsProcess { sources[index].condition = .opening }
         sources[index].isOpenDurable = isDurable(source: index)
         switch definition.trigger {
-        case .timer: openTimer(index, isNew: isNew)
+        case .timer: openTimer(index, after: timer)
         case .custom, .group: sources[index].condition = .armed
         case .process(.command(let command)): supervise(index, definition.id, command, isNew: !keepsProcess)
         case .signal, .path, .descriptor, .process, .unit: actions.append(.open(definition))
@@ -266,7 +269,8 @@ extension Engine {
         }
         retired.filtered += sources[index].counters.filtered
         retired.gap += sources[index].counters.gap
-        tell(.group(index))
+        let left = sources[index].group.outstanding
+        if left > 0 { refuseWaiters(forGroup: index, left: left) } else { tell(.group(index)) }
         leaveSuspensions(of: index)
         sources.release(index)
     }

@@ -182,9 +182,20 @@ extension Engine {
             let outstanding = handlers.indices.reduce(0) { sum, handler in
                 sum + (handlers[handler].groups.contains(source) ? handlers[handler].operations : 0)
             }
-            let wasEmpty = sources[source].group.isEmpty
+            let left = sources[source].group.outstanding
             sources[source].group.outstanding = outstanding
-            if !wasEmpty, !sources[source].isRemoved { groupMayBeEmpty(source) }
+            guard left > 0, outstanding == 0 else { continue }
+            refuseWaiters(forGroup: source, left: left)
+            // What has ended before is told; that others belong to it no more is not the end of them.
+            if sources[source].group.tally != GroupFact() { groupMayBeEmpty(source) }
         }
+    }
+
+    /// A reload has taken operations out of a group: their ends are not seen there.
+    mutating func refuseWaiters(forGroup source: Int, left: Int) {
+        let reason =
+            "a reload has taken \(counted(left, "operation")) out of \(sources[source].origin.description) before "
+            + "\(left == 1 ? "its end" : "their ends"): watchctl operations"
+        for token in calls.takeWaiters(for: .group(source)) { reply(token, .failure(.refused(reason)), isSafe: true) }
     }
 }

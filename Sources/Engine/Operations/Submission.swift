@@ -20,6 +20,8 @@ extension Engine {
         }
         handlers[handler].operations += 1
         sources[source].operations += 1
+        // Whatever has made it: `AfterSec=` counts from its end.
+        if sources[source].isTimer { sources[source].timer.stopDelay() }
         queues[queue].waiting += 1
         queues[queue].arrivals.append(ref)
         changeLoad(load, queue: queue)

@@ -103,6 +103,7 @@ extension Engine {
 
     mutating func steer(_ verb: ProcessVerb, _ name: String, _ token: Token) throws(CommandError) {
         let source = try supervisedSource(named: name)
+        guard verb == .stop || life.isOpen else { throw .draining }
         if verb != .start, supervisor[source]?.command.process.killMode == KillMode.none {
             throw .notUp(
                 sources[source].origin.description,

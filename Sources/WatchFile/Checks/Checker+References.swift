@@ -44,10 +44,19 @@ extension Checker {
 
     private mutating func check(_ name: Value.Name, _ what: String, among names: Set<String>) {
         guard !names.contains(name.string) else { return }
-        let advice = what == "handler" && name.string == "mail" ? ": write [Handler mail] with Mail=ADDRESS" : ""
+        let advice = what == "handler" ? Self.advice(onHandler: name.string) : ""
         problems.error(
             "there is no \(what) \(name.string)\(advice)", at: name.text,
             suggestion: problems.nearest(to: name.string, among: names.sorted()))
+    }
+
+    private static func advice(onHandler name: String) -> String {
+        if name == "mail" { return ": write [Handler mail] with Mail=ADDRESS" }
+        if name.hasPrefix("network") && name.hasSuffix(".target") {
+            return ": the network is waited for by HoldUntil=network-online"
+        }
+        let isUnit = [".target", ".service", ".mount", ".socket", ".device"].contains { name.hasSuffix($0) }
+        return isUnit ? ": a unit is waited for by HoldUntil=unit:\(name)" : ""
     }
 
     /// Keys that start the handlers they name.

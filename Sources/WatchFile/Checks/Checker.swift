@@ -71,6 +71,7 @@ struct Checker {
         checkServiceManager()
         checkSubfolders()
         checkMissingPaths()
+        checkDefaultTriggers()
         if !problems.hasError { checkUnstarted() }
         return Configuration(
             settings: settings, queues: queues, semaphores: semaphores, handlers: handlers.compactMap(\.definition),

@@ -33,7 +33,7 @@ enum ForeignNames {
     }
 
     private static let events = [
-        "close_write": "written", "close": "written", "write": "written", "moved_to": "renamed", "move": "renamed",
+        "close_write": "written", "close": "written", "write": "written", "moved_to": "written", "move": "renamed",
         "moved": "renamed", "move_self": "renamed", "moved_from": "deleted", "delete": "deleted",
         "delete_self": "deleted", "remove": "deleted", "removed": "deleted", "unlink": "deleted", "create": "created",
         "add": "created",
@@ -69,9 +69,16 @@ enum ForeignNames {
     /// The names that mean something else for a process that stays.
     private static let process: [Row] = [
         (["ExecStart", "command", "Exec"], "Command", "Command="),
-        (["Type"], nil, "leave it out: it is up when its program has been executed"),
+        (
+            ["Type"], "NotifyReady",
+            "NotifyReady=yes for Type=notify; else leave it out: it is up when its program has been executed"
+        ),
         (["RestartSteps"], nil, "leave it out: the pause doubles up to RestartMaxDelaySec="),
-        (["autostart"], "Suspended", "Suspended=no, or Suspended=yes for autostart=false"),
+        (["autostart"], nil, "leave it out: it is started with watchd, and watchctl stop NAME stops it"),
+        (
+            ["StartLimitBurst", "StartLimitIntervalSec", "StartLimitInterval"], "RestartMaxDelaySec",
+            "RestartMaxDelaySec=: the pause before a restart doubles up to it, and there is no last restart"
+        ),
         (["startretries"], "RestartMaxDelaySec", "RestartMaxDelaySec=, the longest pause"),
         (["Wants", "Requisite", "BindsTo", "PartOf", "Upholds"], "After", "After=process/NAME"),
         (["Before", "priority"], "After", "After=process/NAME in the [Process] that comes later"),
@@ -98,7 +105,7 @@ enum ForeignNames {
 
     /// systemd.timer(5)
     private static let timers: [Row] = [
-        (["Persistent"], "CatchUp", "CatchUp=one"),
+        (["Persistent"], "CatchUp", "CatchUp=one with CatchUpMaxSec=infinity"),
         (["OnUnitActiveSec"], "AfterSec", "AfterSec=, or EverySec= for a grid that does not drift"),
         (["OnUnitInactiveSec"], "AfterSec", "AfterSec="), (["OnActiveSec"], "OnStartupSec", "OnStartupSec="),
         (["RandomizedOffsetSec"], "RandomizedDelaySec", "RandomizedDelaySec= with FixedRandomDelay=yes"),
@@ -113,7 +120,11 @@ enum ForeignNames {
     /// systemd.unit(5), systemd.path(5) and systemd.socket(5)
     private static let units: [Row] = [
         (["WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias"], nil, "leave it out: there is nothing to enable"),
-        (["Wants", "Requisite", "BindsTo", "PartOf", "Upholds"], "Requires", "Requires="),
+        (
+            ["Wants", "Requisite", "BindsTo", "PartOf", "Upholds"], "Requires",
+            "Requires=HANDLER; for a unit HoldUntil=unit:NAME, for the network HoldUntil=network-online"
+        ),
+        (["ConditionACPower"], "HoldUntil", "HoldUntil=ac-power, which waits for it"),
         (["Before"], "After", "After= in the handler that comes later"),
         (["Documentation"], "Description", "Description="),
         (["AssertPathExists"], "ConditionPathExists", "ConditionPathExists="),
@@ -158,7 +169,7 @@ enum ForeignNames {
                 "PrivateTmp", "PrivateDevices", "PrivateNetwork", "ProtectSystem", "ProtectHome", "ReadWritePaths",
                 "ReadOnlyPaths", "InaccessiblePaths", "CapabilityBoundingSet", "AmbientCapabilities", "DynamicUser",
                 "SystemCallFilter", "RestrictAddressFamilies", "Slice",
-            ], nil, "it is a setting of the unit of watchd, for all handlers: systemctl edit watchd"
+            ], nil, "it is a setting of the unit of watchd, for all it starts: systemctl edit watchd"
         ),
     ]
 
@@ -170,7 +181,8 @@ enum ForeignNames {
         (["autostart"], nil, "leave it out: a handler runs when a source starts it"),
         (["autorestart"], "Restart", "Restart=always or on-failure"),
         (["startretries"], "Retry", "Retry="), (["exitcodes"], "SuccessExitStatus", "SuccessExitStatus="),
-        (["startsecs", "process_name", "redirect_stderr"], nil, "leave it out"),
+        (["startsecs", "process_name"], nil, "leave it out"),
+        (["redirect_stderr"], "StandardError", "StandardError=append:PATH, the file of StandardOutput="),
         (["stopsignal"], "KillSignal", "KillSignal="), (["stopwaitsecs"], "TimeoutStopSec", "TimeoutStopSec="),
         (["stopasgroup", "killasgroup"], "KillMode", "KillMode=tree, the default"),
         (["numprocs"], "Workers", "Workers="),

@@ -37,8 +37,9 @@ struct CrontabLine {
     func translation(hasUser: Bool) -> String {
         let start = words[hasUser ? 1 : 0].bytes.startIndex
         let command = ShellCommand(line[start..<line.bytes.endIndex].string)
-        let user = hasUser && words[0].string != "root" ? ["User=\(words[0].string)"] : []
-        let keys = [time] + user
+        // cron(8) starts a command with the user's environment, in his home folder.
+        let user = hasUser ? ["User=\(words[0].string)"] : []
+        let keys = [time] + user + ["WorkingDirectory=~"]
         return "[Timer NAME], and below it \(keys.joined(separator: ", ")) and Exec=\(command.exec)"
     }
 
@@ -54,8 +55,16 @@ private struct ShellCommand {
     /// As the shell gets it.
     private let text: String
 
-    /// Before a percent sign cron takes a backslash away.
-    init(_ text: String) { self.text = text.replacing("\\%", with: "%") }
+    /// Before a percent sign cron takes a backslash away. The first one without it ends the command: what is behind is
+    /// its standard input, and each further one there ends a line.
+    init(_ text: String) {
+        let mark = "\u{0}"
+        let parts = text.replacing("\\%", with: mark).split(separator: "%", omittingEmptySubsequences: false)
+            .map { String($0).replacing(mark, with: "%") }
+        let lines = parts.dropFirst().map { "'" + $0.replacing("'", with: "'\\''") + "'" }
+        let command = parts[0].utf8.contains { ";&|".utf8.contains($0) } ? "(\(parts[0]))" : parts[0]
+        self.text = lines.isEmpty ? parts[0] : "printf '%s\\n' \(lines.joined(separator: " ")) | \(command)"
+    }
 
     /// The value of `Exec=`: with a shell only where the command needs one.
     var exec: String {

@@ -13,7 +13,9 @@ enum IncrontabLine {
         let events = names.compactMap { ForeignNames.word($0, of: Self.events) }.withoutRepeats
         guard !events.isEmpty else { return nil }
         let command = line[words[2].bytes.startIndex..<line.bytes.endIndex].string.replacing("%", with: "%%")
-        let exec = specifiers.reduce(command) { $0.replacing($1.sign, with: $1.specifier) }
+        // incron(8) watches no tree: the folder of an event is the path itself.
+        let folder = (sign: "$@", specifier: words[0].string.replacing("%", with: "%%"))
+        let exec = (specifiers + [folder]).reduce(command) { $0.replacing($1.sign, with: $1.specifier) }
         return "[Path NAME], and below it Path=\(words[0].string), Events=\(events.joined(separator: " ")), Key=%p "
             + "and Exec=\(exec)"
     }
@@ -22,7 +24,7 @@ enum IncrontabLine {
 
     /// In this order: what is longer comes first.
     private static let specifiers = [
-        (sign: "$@/$#", specifier: "%p"), (sign: "$@", specifier: "%{folder}"), (sign: "$#", specifier: "%f"),
-        (sign: "$%%", specifier: "%{event}"), (sign: "$$", specifier: "$"),
+        (sign: "$@/$#", specifier: "%p"), (sign: "$#", specifier: "%f"), (sign: "$%%", specifier: "%{event}"),
+        (sign: "$$", specifier: "$"),
     ]
 }

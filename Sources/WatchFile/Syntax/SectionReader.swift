@@ -215,7 +215,14 @@ struct SectionReader {
             refuseUnitKey(name, message, at: keyText, &problems)
             return nil
         }
-        if let translation = ForeignNames.key(name, in: kind) {
+        let translation = ForeignNames.key(name, in: kind)
+        if translation?.key == nil, KeyTable.key("RunIn", in: kind) != nil,
+            let key = UnitKeyTable.key(UnitKeyTable.prefix + name)
+        {
+            problems.error("\(message); here that is \(key.name)= beside RunIn=unit", at: keyText)
+            return nil
+        }
+        if let translation {
             let key = translation.key.flatMap { KeyTable.key($0, in: kind) }
             let other = translation.key.flatMap { key == nil ? otherPlace(of: $0) : nil }
             problems.error("\(message); \(translation.sentence)\(other.map { ", in \($0)" } ?? "")", at: keyText)

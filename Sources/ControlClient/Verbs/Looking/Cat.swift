@@ -43,6 +43,9 @@ extension Verb {
         } catch  where error.exitCode == .unreachable {
             return []
         }
+        guard !status.files.isEmpty || status.sections == 0 else {
+            throw .permissionDenied
+        }
         return status.files.filter { file in
             !status.files.contains { file.hasPrefix($0 + ".d/") }
         }

@@ -51,7 +51,8 @@ extension Verb {
             }
             parameters.after = page["next"]?.int.map { Int($0) }
         } while parameters.after != nil
-        return all
+        // In UTC, all of one form.
+        return all.sorted { ($0.members?["not_before"]?.string ?? "") < ($1.members?["not_before"]?.string ?? "") }
     }
 
     private static func summaries(_ operations: [JSONValue]) -> [OperationSummary]? {

@@ -204,6 +204,8 @@ extension Runtime {
     /// It is answered before anything has ended, so that a handler may ask for it too.
     func stop(_ done: @escaping Request.Completion) {
         done(.of(NoParameters()))
+        // Asked for again it does not hurry: to see how far a stop is, some ask once more.
+        guard !isStopping else { return }
         logger.log(.notice, "stopping: a client asked for it", id: .stopping)
         drain()
     }

@@ -50,7 +50,9 @@ extension Checker {
     private mutating func refuseWorkerKeys(of draft: HandlerDraft) {
         for name in Self.workerKeys {
             guard let entry = draft.entries.entry(name), !entry.isUnreadable, !entry.isDefault else { continue }
-            problems.error("\(name)= is for the workers of Stream=, and \(draft.title) has none", at: entry.keyText)
+            let advice = name == "RestartSec" ? "; a run that failed is tried again by Retry= after RetrySec=" : ""
+            problems.error(
+                "\(name)= is for the workers of Stream=, and \(draft.title) has none\(advice)", at: entry.keyText)
         }
     }
 
