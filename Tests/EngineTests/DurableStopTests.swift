@@ -87,21 +87,56 @@ import WatchFile
         #expect(Set(payloads) == [1, 2])
     }
 
-    @Test func partsThatWereDoneBeforeARestartRunAgainOnlyAsRedelivered() {
-        let configuration = DurableTests.configuration {
+    /// An operation of as many parts as payloads, in a queue that runs two of them beside each other.
+    private func inParts(_ payloads: ClosedRange<Int>) -> (EngineFixture, Configuration) {
+        var configuration = DurableTests.configuration {
             $0.stride = 1
             $0.retry = RetryPolicy(limit: 3, delay: .seconds(10))
         }
+        let wide = QueueDefinition.concurrent("kept", width: 2).with { $0.isDurable = true }
+        configuration.queues = configuration.queues.map { $0.name == "kept" ? wide : $0 }
         let fixture = EngineFixture(configuration)
         fixture.suspend("queue/kept")
-        for payload in ["1", "2"] { fixture.emit("c", payload: payload) }
+        for payload in payloads { fixture.emit("c", payload: "\(payload)") }
         fixture.resume("queue/kept")
+        return (fixture, configuration)
+    }
+
+    private func payloads(_ fixture: EngineFixture) -> [Int] {
+        fixture.starts.flatMap(\.events).compactMap(\.payloadNumber)
+    }
+
+    @Test(arguments: [true, false]) func partsThatWereDoneDoNotRunAgainAfterARestartBetweenTwoAttempts(stops: Bool) {
+        let (fixture, configuration) = inParts(1...2)
         fixture.endFirst()
         fixture.endFirst(.exited(1))
+        if stops { fixture.send(.drain) }
         let again = restarted(fixture, configuration)
         again.advance(seconds: 20)
         again.endAll()
-        #expect(!again.starts.isEmpty)
+        #expect(payloads(again) == [2] && again.starts.allSatisfy { !$0.isRedelivered })
+        #expect(again.results == ["c done"])
+    }
+
+    @Test func aStopInTheMiddleLeavesTheOtherPartsToTheNextStart() {
+        let (fixture, configuration) = inParts(1...4)
+        fixture.send(.drain)
+        fixture.endFirst()
+        fixture.endFirst()
+        #expect(payloads(fixture) == [1, 2])
+        let again = restarted(fixture, configuration)
+        while !again.runs.isEmpty { again.endAll() }
+        #expect(payloads(again) == [3, 4])
+        #expect(again.results == ["c done"])
+    }
+
+    @Test func aKillInTheMiddleRepeatsOnlyWhatHadNotEnded() {
+        let (fixture, configuration) = inParts(1...4)
+        fixture.endFirst()
+        #expect(payloads(fixture) == [1, 2, 3])
+        let again = restarted(fixture, configuration)
+        while !again.runs.isEmpty { again.endAll() }
+        #expect(Set(payloads(again)) == [2, 3, 4])
         #expect(again.starts.allSatisfy { $0.isRedelivered })
     }
 

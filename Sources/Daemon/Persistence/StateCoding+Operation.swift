@@ -10,7 +10,8 @@ extension ByteWriter {
                 operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
                 operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil,
                 operation.isOwn, operation.settleLeft != nil, operation.isLateTold, operation.isSlowTold,
-                operation.runs.contains { !$0.acquired.isEmpty }, operation.priority != nil))
+                operation.runs.contains { !$0.acquired.isEmpty }, operation.priority != nil,
+                !operation.partsDone.isEmpty))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -31,6 +32,16 @@ extension ByteWriter {
         if let left = operation.settleLeft { put(left) }
         putAcquired(operation)
         if let priority = operation.priority { put(byte: priority.stateNumber) }
+        putParts(operation.partsDone)
+    }
+
+    private mutating func putParts(_ parts: RangeSet<Int>) {
+        guard !parts.isEmpty else { return }
+        put(UInt64(parts.ranges.count))
+        for range in parts.ranges {
+            put(range.lowerBound)
+            put(range.count)
+        }
     }
 
     private mutating func putAcquired(_ operation: StoredOperation) {
@@ -87,7 +98,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0x3FFFF)
+        let bits = try flags(0x7FFFF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -107,7 +118,20 @@ extension ByteReader {
         operation.take(bits)
         if bits & 0x10000 != 0 { try readAcquired(&operation) }
         if bits & 0x20000 != 0 { operation.priority = try number() }
+        if bits & 0x40000 != 0 { operation.partsDone = try parts() }
         return operation
+    }
+
+    /// Ascending, none beside another one.
+    private mutating func parts() throws(DamagedBytes) -> RangeSet<Int> {
+        let ranges = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in
+            let (first, count) = (try reader.int(Self.small), try reader.int(1...Int(Int32.max)))
+            return first..<first + count
+        }
+        var parts = RangeSet<Int>()
+        for range in ranges { parts.insert(contentsOf: range) }
+        guard !ranges.isEmpty, Array(parts.ranges) == ranges else { throw DamagedBytes() }
+        return parts
     }
 
     private mutating func readAcquired(_ operation: inout StoredOperation) throws(DamagedBytes) {

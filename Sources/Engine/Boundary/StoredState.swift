@@ -102,6 +102,8 @@ package struct StoredOperation: Equatable, Sendable {
     package var isSlowTold = false
     /// How many events each part has of one that `Stride=` has split at its first start.
     package var stride: Int?
+    /// Of its parts those that are done: they do not run again.
+    package var partsDone = RangeSet<Int>()
     /// By `watchctl priority`; `nil`: that of its handler.
     package var priority: OperationPriority?
     /// Kept until it has run. False: it is here because its process runs, and is failed when that is gone.

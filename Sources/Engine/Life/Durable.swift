@@ -155,7 +155,9 @@ extension Engine {
             (stored.isLateTold, stored.isSlowTold) = (entry.isLateTold, entry.isSlowTold)
         }
         if !priorities.isEmpty { stored.priority = priorities[operation.id] }
-        if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
+        if !splits.isEmpty, let split = splits[operation.id] {
+            (stored.stride, stored.partsDone) = (split.stride, split.done)
+        }
         // A worker ends with this watchd, and who reads its line next may be another one.
         stored.runs = operation.runs.filter { $0.seat == nil }.compactMap { run in
             run.pid.map { pid in

@@ -204,11 +204,11 @@ extension Engine {
         if let stride = stored.stride, operations[ref].entries.count > stride {
             split(ref, stride)
             if runs.contains(where: { $0.part >= splits[ref.id]?.count ?? 1 }) { runs = [] }
-            let parts = Set(runs.map(\.part))
-            splits[ref.id]?.waiting.removeAll { parts.contains($0) }
+            splits[ref.id]?.resume(done: stored.partsDone, running: Set(runs.map(\.part)))
             operations[ref].progress.toStart = Int32(splits[ref.id]?.waiting.count ?? 1)
-            // Of the parts that are not there any more nobody knows whether they ran.
-            if operations[ref].progress.toStart > 0 { operations[ref].progress.repeats() }
+            // Of the parts that are not there any more nobody knows whether they ran, unless it was between two attempts.
+            let isKnown = !stored.isExecuting && !stored.partsDone.isEmpty
+            if operations[ref].progress.toStart > 0, !isKnown { operations[ref].progress.repeats() }
         } else {
             if runs.contains(where: { $0.part > 0 }) { runs = [] }
             operations[ref].progress.toStart = runs.isEmpty ? 1 : 0

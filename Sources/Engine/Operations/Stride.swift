@@ -24,7 +24,7 @@ extension Engine {
 
     mutating func partEnded(_ ref: OperationRef, _ index: Int, _ part: Int, _ verdict: Verdict) {
         let id = operations[ref].id
-        splits[id]?.ended += verdict.result == .done ? 1 : 0
+        if verdict.result == .done { splits[id]?.done.insert(contentsOf: part..<part + 1) }
         if verdict.result == .failed { splits[id]?.failed.append(part) }
         // The other parts have conditions of their own.
         if verdict.result == .skipped { splits[id]?.skipped = verdict }
@@ -40,6 +40,7 @@ extension Engine {
             let usage = operations[ref].runs[index].usage.value
             splits[id]?.usage.add(usage)
             operations[ref].runs.remove(at: index)
+            if operations[ref].record.isDurable { save(ref) }
             return
         }
         allEnded(ref, operations[ref].runs[index], splits[id].flatMap { $0.failure ?? $0.skipped } ?? verdict)
@@ -67,7 +68,8 @@ struct Split: Sendable {
     var waiting: [Int]
     /// Parts of this attempt that failed: the next attempt is theirs.
     var failed: [Int] = []
-    var ended = 0
+    /// In whatever attempt, also under an earlier watchd.
+    var done = RangeSet<Int>()
     /// How the first part that failed in this attempt ended.
     var failure: Verdict?
     /// Of a part, in whatever attempt, whose conditions did not hold.
@@ -85,6 +87,15 @@ struct Split: Sendable {
     }
 
     var count: Int { (events.count + stride - 1) / stride }
+
+    var doneCount: Int { done.ranges.reduce(0) { $0 + $1.count } }
+
+    /// Goes on where an earlier watchd left it. All of it runs again if nothing would.
+    mutating func resume(done: RangeSet<Int>, running: Set<Int>) {
+        let left = waiting.filter { !done.contains($0) && !running.contains($0) }
+        guard !(left.isEmpty && running.isEmpty) else { return }
+        (self.done, waiting) = (done.intersection(RangeSet(0..<count)), left)
+    }
 
     func events(of part: Int) -> [Event] { Array(events[(part * stride)..<min(events.count, (part + 1) * stride)]) }
 }
