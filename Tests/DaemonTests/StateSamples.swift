@@ -187,7 +187,7 @@ extension SeededGenerator {
         (operation.hasConsumed, operation.isDurable, operation.isOwn) = (chance(50), chance(50), chance(50))
         (operation.isLateTold, operation.isSlowTold) = (chance(50), chance(50))
         operation.stride = optional { 1 + $0.upTo(500) }
-        for part in list(4, { $0.upTo(20) }) { operation.partsDone.insert(contentsOf: part..<part + 1) }
+        for part in list(4, { $0.upTo(20) }) { operation.partsDone.insert(part..<part + 1) }
         operation.left = optional { $0.number() }
         operation.settleLeft = optional { $0.number() }
         operation.priority = optional { $0.pick(OperationPriority.allCases) }

@@ -64,11 +64,15 @@ import Varlink
         }
     }
 
-    @Test func sourcesLeaveDescriptorsToTheRunsOfTheirEvents() throws {
+    /// A FIFO of a durable queue needs a pipe beside it.
+    @Test(arguments: [(isDurable: false, limit: 44), (true, 64)])
+    func sourcesLeaveDescriptorsToTheRunsOfTheirEvents(isDurable: Bool, limit: Int) throws {
         let names = (1...30).map { "fifo\($0)" }
         let text = names.map { "[Descriptor \($0)]\nListenFIFO=@/\($0)\nHandler=copy\n" }.joined()
-        let handler = "[Handler copy]\nExec=/bin/cat\nStandardInput=lines\nStandardOutput=append:@/lines\n"
-        let launcher = ["prlimit", "--nofile=44:44", "--"]
+        let handler =
+            "[Handler copy]\nExec=/bin/cat\nStandardInput=lines\nStandardOutput=append:@/lines\nQueue=q\n"
+            + "[Queue q]\nType=concurrent\nWidth=8\nDurable=\(isDurable ? "yes" : "no")\n"
+        let launcher = ["prlimit", "--nofile=\(limit):\(limit)", "--"]
         try Watchd.run(text + handler, launcher: launcher) { watchd in
             var (armed, refused) = ([String](), [String]())
             for source in try watchd.call(ListSources.self, .init()).sources {

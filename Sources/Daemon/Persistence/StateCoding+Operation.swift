@@ -35,7 +35,7 @@ extension ByteWriter {
         putParts(operation.partsDone)
     }
 
-    private mutating func putParts(_ parts: RangeSet<Int>) {
+    private mutating func putParts(_ parts: PartSet) {
         guard !parts.isEmpty else { return }
         put(UInt64(parts.ranges.count))
         for range in parts.ranges {
@@ -123,14 +123,14 @@ extension ByteReader {
     }
 
     /// Ascending, none beside another one.
-    private mutating func parts() throws(DamagedBytes) -> RangeSet<Int> {
+    private mutating func parts() throws(DamagedBytes) -> PartSet {
         let ranges = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in
             let (first, count) = (try reader.int(Self.small), try reader.int(1...Int(Int32.max)))
             return first..<first + count
         }
-        var parts = RangeSet<Int>()
-        for range in ranges { parts.insert(contentsOf: range) }
-        guard !ranges.isEmpty, Array(parts.ranges) == ranges else { throw DamagedBytes() }
+        var parts = PartSet()
+        for range in ranges { parts.insert(range) }
+        guard !ranges.isEmpty, parts.ranges == ranges else { throw DamagedBytes() }
         return parts
     }
 

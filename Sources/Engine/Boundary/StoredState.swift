@@ -103,7 +103,7 @@ package struct StoredOperation: Equatable, Sendable {
     /// How many events each part has of one that `Stride=` has split at its first start.
     package var stride: Int?
     /// Of its parts those that are done: they do not run again.
-    package var partsDone = RangeSet<Int>()
+    package var partsDone = PartSet()
     /// By `watchctl priority`; `nil`: that of its handler.
     package var priority: OperationPriority?
     /// Kept until it has run. False: it is here because its process runs, and is failed when that is gone.
@@ -238,7 +238,7 @@ package enum StoreWrite: Sendable {
     /// `Once=` of a handler is fulfilled, or is no more.
     case once(handler: String, Once?)
     case suspensions(String, [Suspension])
-    case timer(SourceID, TimerStamp)
+    indirect case timer(SourceID, TimerStamp)
     /// `OnBootSec=` of a timer has elapsed in this boot.
     case booted(SourceID)
     /// The process of a copy of a supervised command; `nil`: it has none.

@@ -480,7 +480,7 @@ extension Engine {
         view.isRedelivered = operation.progress.isRedelivered || view.events.contains(where: \.isRepeated)
         view.isStored = operation.record.isStored
         if let split = splits[operation.id] {
-            (view.parts, view.partsEnded, view.usage) = (split.count, split.doneCount, split.usage)
+            (view.parts, view.partsEnded, view.usage) = (split.count, split.done.count, split.usage)
         }
         for run in operation.runs where !run.usage.isInitial { view.usage.add(run.usage.value) }
         guard !isEnding else { return view }

@@ -85,7 +85,7 @@ struct TimerState: Sendable {
     func due(_ clock: Clock) -> Int64 {
         switch clock {
         case .realtime: calendarDue
-        case .boottime: min(slotDue, onStartup, onBoot, others.value.catchUp)
+        case .boottime: others.isInitial ? slotDue : min(slotDue, onStartup, onBoot, others.value.catchUp)
         case .monotonic: after
         }
     }
@@ -93,10 +93,10 @@ struct TimerState: Sendable {
     /// When it has to be looked at next: it is due, or the store is to be told.
     func deadline(_ clock: Clock) -> Int64 { clock == .monotonic ? min(after, afterStored) : due(clock) }
 
-    private var onStartup: Int64 { others.value.onStartup }
-    private var onBoot: Int64 { others.value.onBoot }
-    var after: Int64 { others.value.after }
-    private var afterStored: Int64 { others.value.afterStored }
+    private var onStartup: Int64 { others.isInitial ? Self.never : others.value.onStartup }
+    private var onBoot: Int64 { others.isInitial ? Self.never : others.value.onBoot }
+    var after: Int64 { others.isInitial ? Self.never : others.value.after }
+    private var afterStored: Int64 { others.isInitial ? Self.never : others.value.afterStored }
     var hasCalendar: Bool { calendar != Self.never }
 
     /// Takes the elapses that have come to their time.
@@ -159,7 +159,7 @@ struct TimerState: Sendable {
     }
 
     /// Since when elapses were missed that are still to be caught up.
-    var missedSince: Clocks.Since? { others.value.missedSince }
+    var missedSince: Clocks.Since? { others.isInitial ? nil : others.value.missedSince }
 
     /// It is time to catch up, or an elapse comes, which stays behind what was missed before.
     mutating func takeMissed(now: Moment) -> Clocks.Since? {

@@ -24,7 +24,7 @@ extension Engine {
 
     mutating func partEnded(_ ref: OperationRef, _ index: Int, _ part: Int, _ verdict: Verdict) {
         let id = operations[ref].id
-        if verdict.result == .done { splits[id]?.done.insert(contentsOf: part..<part + 1) }
+        if verdict.result == .done { splits[id]?.done.insert(part..<part + 1) }
         if verdict.result == .failed { splits[id]?.failed.append(part) }
         // The other parts have conditions of their own.
         if verdict.result == .skipped { splits[id]?.skipped = verdict }
@@ -69,7 +69,7 @@ struct Split: Sendable {
     /// Parts of this attempt that failed: the next attempt is theirs.
     var failed: [Int] = []
     /// In whatever attempt, also under an earlier watchd.
-    var done = RangeSet<Int>()
+    var done = PartSet()
     /// How the first part that failed in this attempt ended.
     var failure: Verdict?
     /// Of a part, in whatever attempt, whose conditions did not hold.
@@ -88,13 +88,12 @@ struct Split: Sendable {
 
     var count: Int { (events.count + stride - 1) / stride }
 
-    var doneCount: Int { done.ranges.reduce(0) { $0 + $1.count } }
-
     /// Goes on where an earlier watchd left it. All of it runs again if nothing would.
-    mutating func resume(done: RangeSet<Int>, running: Set<Int>) {
+    mutating func resume(done: PartSet, running: Set<Int>) {
         let left = waiting.filter { !done.contains($0) && !running.contains($0) }
         guard !(left.isEmpty && running.isEmpty) else { return }
-        (self.done, waiting) = (done.intersection(RangeSet(0..<count)), left)
+        waiting = left
+        for range in done.ranges { self.done.insert(range.clamped(to: 0..<count)) }
     }
 
     func events(of part: Int) -> [Event] { Array(events[(part * stride)..<min(events.count, (part + 1) * stride)]) }

@@ -8,11 +8,11 @@ enum DescriptorRoom {
     /// A start needs a pipe for each output, an input and a pidfd, and the ends of pipes that the handler gets.
     static let kept: UInt64 = 10
 
-    /// Throws where a source may not open a descriptor.
-    static func check() throws(SystemError) {
+    /// Throws where a source may not open a descriptor, or so many of them.
+    static func check(for count: UInt64 = 1) throws(SystemError) {
         let limit = try Linux.openFileLimit().soft
         let lowest = try? Linux.open("/", [.pathOnly]).use { UInt64($0) }
-        if let lowest, lowest + kept < limit { return }
+        if let lowest, lowest + count - 1 + kept < limit { return }
         throw SystemError(
             call: "open", detail: "the last \(kept) descriptors are kept for handlers", errno: .descriptorsExhausted)
     }

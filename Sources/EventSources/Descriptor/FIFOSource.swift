@@ -64,7 +64,7 @@ package final class FIFOSource: EventSource {
                 let unfinished = spare.unfinished(.fifo(id))
                 let (opened, isNew) = try takeOrOpen(owner.get(), unfinished)
                 if !isNew { resumed = view?.resume(unfinished) ?? maker.resume(unfinished) }
-                view?.enlarge(opened)
+                view?.prepare(opened)
                 if isNew { keep(opened) }
                 try pipe.open(FileDescriptor(owning: opened))
                 retry.reset()
@@ -160,7 +160,7 @@ package final class FIFOSource: EventSource {
             return (taken.release(), false)
         }
         // One that is opened anew takes the place of the one before.
-        if pipe?.isOpen != true { try DescriptorRoom.check() }
+        if pipe?.isOpen != true { try DescriptorRoom.check(for: 1 + (view == nil ? 0 : PipeView.descriptors)) }
         return (try FIFO.open(path, owner).release(), true)
     }
 

@@ -8,6 +8,9 @@ final class PipeView {
     /// A FIFO holds at least so much, where the kernel lets it (bytes).
     private static let leastSize = 256 << 10
 
+    /// Both ends of its pipe.
+    static let descriptors: UInt64 = 2
+
     private let maxLength: Int
     private let isChunk: Bool
     private let maker: LineMaker
@@ -69,10 +72,17 @@ final class PipeView {
         writeEnd.take()?.close()
     }
 
+    /// Makes its pipe before there is something to look at: later there may be no descriptors for it. Without them it
+    /// is made then.
+    func prepare(_ fifo: Int32) {
+        enlarge(fifo)
+        _ = try? pipe(fifo)
+    }
+
     /// Makes a FIFO large enough that an unfinished line fits, whatever pieces it is written in: of two pages that
     /// follow each other, more than one is full. Smaller it works too; then the beginning of a long line is taken out
     /// before it is told, and a kill loses it.
-    func enlarge(_ fifo: Int32) {
+    private func enlarge(_ fifo: Int32) {
         guard let size = try? Linux.pipeSize(fifo) else { return }
         var wanted = max(Self.leastSize, 2 * maxLength + 8192)
         while wanted > size {
@@ -156,6 +166,7 @@ final class PipeView {
     /// The pipe that is looked through, as large as the FIFO where the kernel lets it be.
     private func pipe(_ fifo: Int32) throws(SystemError) -> (read: Int32, write: Int32) {
         if let read = readEnd.number, let write = writeEnd.number { return (read, write) }
+        try DescriptorRoom.check(for: Self.descriptors)
         let (read, write) = try Linux.pipe(nonBlocking: true).split()
         readEnd = FileDescriptor(owning: read)
         writeEnd = FileDescriptor(owning: write)
