@@ -210,7 +210,7 @@ extension SeededGenerator {
         stamp.seen = optional { $0.number() }
         stamp.silenceLeft = optional { $0.number() }
         stamp.silentSince = optional { $0.number() }
-        stamp.isLast = chance(50)
+        (stamp.isLast, stamp.isCatchingUp) = (chance(50), chance(20))
         stamp.delayedCalendar = optional { DelayedElapse(scheduled: $0.number(), due: $0.number()) }
         stamp.delayedSlot = optional { DelayedElapse(scheduled: $0.number(), due: $0.number()) }
         return stamp

@@ -129,5 +129,45 @@ struct DelayedElapseTests {
         second.advance(seconds: 1000)
         let all = scheduled(second)
         #expect(all == all.sorted() && Set(all).count == all.count && Set(all).isDisjoint(with: done))
+        let (last, period) = (done.max() ?? 0, 30 * Self.second)
+        #expect(Set(all).isSuperset(of: [last + period, last + 2 * period]))
+    }
+
+    // MARK: What the store knows
+
+    /// A kill after it was caught up: its queue is not durable, but its timer is known.
+    @Test func whatWasCaughtUpAfterADelayIsNotCaughtUpAgain() throws {
+        let timer = Self.timers[0].timing { $0.catchUp = .one }
+        for seed in Seeds.range(10, long: 200) {
+            let first = try #require(waiting(timer, seconds: 1, seed: seed))
+            let due = try #require(announced(first))
+            let second = first.next(configuration(timer), afterSeconds: (due - first.now.realtime) / Self.second + 1)
+            let start = second.now.realtime
+            while !scheduled(second).contains(where: { $0 < start }) { second.advance(seconds: 1) }
+            let third = second.next(configuration(timer), afterSeconds: 1)
+            third.advance(seconds: 2000)
+            #expect(scheduled(third).allSatisfy { $0 >= start }, "seed \(seed)")
+            #expect(Set(scheduled(third)).count == scheduled(third).count)
+        }
+    }
+
+    /// Each of the two clocks has its own end.
+    @Test func aSlotThatFiredIsNotMissedBecauseTheCalendarStillWaits() {
+        let timer = SourceDefinition.calendar("t", "hourly", catchUp: .all).timing {
+            ($0.every, $0.randomizedDelay) = (.seconds(300), .seconds(250))
+        }
+        for seed in Seeds.range(20, long: 300) {
+            var random = SeededGenerator(seed: seed)
+            var fixture = EngineFixture(configuration(timer), seed: seed)
+            var all: [Int64] = []
+            for _ in 0..<30 {
+                fixture.advance(seconds: Double(1 + random.upTo(400)))
+                all += scheduled(fixture)
+                if random.chance(50) { fixture.send(.drain) }
+                fixture = fixture.next(configuration(timer), afterSeconds: Int64(random.upTo(3)))
+            }
+            // Where two of one instant meet they are one event.
+            #expect(Set(all).count == all.count, "seed \(seed)")
+        }
     }
 }

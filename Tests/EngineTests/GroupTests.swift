@@ -229,6 +229,21 @@ struct GroupTests {
         #expect(told(fixture) == [])
     }
 
+    @Test func aReloadThatTakesSomeOfTheOperationsRefusesWaitersToo() {
+        let fixture = fixture()
+        fixture.line("a", "1")
+        fixture.line("b", "2")
+        let wait = fixture.command(.wait(.named("g"), after: nil, caller: nil))
+        var changed = configuration()
+        let index = changed.sources.firstIndex { $0.id.name == "g" } ?? 0
+        changed.sources[index].trigger = .group(GroupTrigger(members: ["b"]))
+        fixture.reload(changed)
+        #expect(fixture.error(wait) != nil)
+        #expect(fixture.group("g")?.outstanding == 1)
+        fixture.end("b")
+        #expect(told(fixture).count == 1)
+    }
+
     // MARK: After a crash
 
     private static let group = SourceID(.group, "g")

@@ -62,11 +62,14 @@ extension StateCoding {
             let starts = try reader.int(0...largestCount)
             var root = SnapshotRoot(try reader.identity())
             if flags & 1 != 0 { root.instead = try reader.identity() }
-            if flags & 2 != 0 {
-                root.scope = SnapshotScope(
-                    isRecursive: true, prune: try reader.texts(), followsLinks: flags & 4 != 0,
-                    patterns: flags & 8 != 0 ? try reader.texts() : [], isDeepInPatterns: flags & 16 != 0)
-            }
+            let isRecursive = flags & 2 != 0
+            let prune = isRecursive ? try reader.texts() : []
+            let patterns = flags & 8 != 0 ? try reader.texts() : []
+            // Only a tree has some, and then not none.
+            guard patterns.isEmpty ? flags & 8 == 0 : isRecursive else { throw DamagedBytes() }
+            root.scope = SnapshotScope(
+                isRecursive: isRecursive, prune: prune, followsLinks: flags & 4 != 0, patterns: patterns,
+                isDeepInPatterns: flags & 16 != 0)
             root.startsWithout = starts
             return root
         }

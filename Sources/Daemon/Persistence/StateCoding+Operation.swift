@@ -84,7 +84,7 @@ extension ByteWriter {
         put(
             flags(
                 times[0] != nil, times[1] != nil, times[2] != nil, times[3] != nil, times[4] != nil, stamp.isLast,
-                delayed[0] != nil, delayed[1] != nil))
+                delayed[0] != nil, delayed[1] != nil, stamp.isCatchingUp))
         for time in times { if let time { put(time) } }
         for elapse in delayed {
             guard let elapse else { continue }
@@ -168,7 +168,7 @@ extension ByteReader {
     }
 
     mutating func timerStamp() throws(DamagedBytes) -> TimerStamp {
-        let bits = try flags(0xFF)
+        let bits = try flags(0x1FF)
         var stamp = TimerStamp(lastElapse: try signed(if: bits & 1 != 0), after: try signed(if: bits & 2 != 0))
         stamp.seen = try signed(if: bits & 4 != 0)
         stamp.silenceLeft = try signed(if: bits & 8 != 0)
@@ -176,6 +176,7 @@ extension ByteReader {
         stamp.isLast = bits & 0x20 != 0
         if bits & 0x40 != 0 { stamp.delayedCalendar = try delayedElapse() }
         if bits & 0x80 != 0 { stamp.delayedSlot = try delayedElapse() }
+        stamp.isCatchingUp = bits & 0x100 != 0
         return stamp
     }
 

@@ -205,6 +205,8 @@ package struct TimerStamp: Equatable, Sendable {
     /// The next elapse of `OnCalendar=` and `OnCron=`, and that of `EverySec=`, if they are put off.
     package var delayedCalendar: DelayedElapse?
     package var delayedSlot: DelayedElapse?
+    /// What was missed since `seen` is still to be caught up, whatever has elapsed later.
+    package var isCatchingUp = false
     /// Of the stop: nothing has elapsed since then that it does not know.
     package var isLast = false
     /// Handlers are told of it: it must be safe first. Not stored itself.

@@ -69,15 +69,15 @@ extension Engine {
 
     /// Elapses that were missed while watchd was not running, whose delay is over.
     mutating func catchUpNow(_ source: Int, _ rule: TimerRule, since: Clocks.Since) {
-        guard let missed = clocks.missed(rule, sources[source].timer, since: since) else { return }
-        catchUp(missed, rule, source)
+        if let missed = clocks.missed(rule, sources[source].timer, since: since) { catchUp(missed, rule, source) }
+        saveStamp(source)
     }
 
     private mutating func catchUp(_ missed: Clocks.Missed, _ rule: TimerRule, _ source: Int) {
         guard !missed.isEmpty else { return }
         catchUp(missed.elapses, tooOld: missed.tooOld, rule, source, "watchd was not running")
-        // What is known to be left out, or is in the store itself, is told once.
-        if rule.trigger.catchUp == .none || isDurable(source: source) { saveStamp(source) }
+        // It is told once.
+        saveStamp(source)
     }
 
     /// Once everything else has been restored.
@@ -87,12 +87,13 @@ extension Engine {
             else { continue }
             // A suspension that has ended meanwhile: what came before its end was not missed.
             let until = state.suspensions[id.description]?.compactMap(\.until).filter { $0 <= now.realtime }.max()
-            let times = [stamp.seen, stamp.lastElapse, until].compactMap { $0 }.filter { $0 >= ClockWatch.earliest }
-            guard var time = times.max() else { continue }
+            let times = [stamp.seen, stamp.lastElapse, until].compactMap(\.self).filter { $0 >= ClockWatch.earliest }
+            guard let time = stamp.isCatchingUp ? stamp.seen : times.max() else { continue }
             // The one that waited for its delay is not done with, however late the one before it was.
-            if let delayed = stamp.delayedCalendar?.scheduled { time = min(time, delayed - 1) }
-            if let delayed = stamp.delayedSlot?.scheduled { time = min(time, delayed - 1) }
-            let since = Clocks.Since(time: time, isExact: stamp.isLast)
+            let ends = [stamp.delayedCalendar, stamp.delayedSlot].map { min(time, ($0?.scheduled ?? .max) - 1) }
+            let since = Clocks.Since(
+                calendar: max(ends[0], until ?? ends[0]), slot: max(ends[1], until ?? ends[1]),
+                delayed: stamp.delayedCalendar, isExact: stamp.isLast)
             if clocks.isSet { catchUp(source, since: since) } else { clocks.waitForClock(id, since: since) }
         }
     }
@@ -113,22 +114,32 @@ extension Clocks {
         let toWall = lapse.toWall
         // The start of watchd, on the wall clock as it is now.
         let end = started.boottime + toWall
-        let oldest = min(since.time, end)
-        let base = max(oldest, end - rule.catchUpLimit)
-        let tooOld =
-            rule.newestElapses(after: oldest, through: base, limit: 1).count
-            + rule.newestSlots(after: oldest - toWall, through: base - toWall, limit: 1).count
         // One at the very start is not missed: it fires. Nor is one that waits for its delay.
-        let (calendarEnd, slotEnd) = (min(end, timer.calendar) - 1, min(end - toWall, timer.slot - 1))
-        var missed = [rule.newestElapses(after: base, through: calendarEnd, limit: TimerRule.mostCaughtUp)]
-        missed.append(
-            rule.newestSlots(after: base - toWall, through: slotEnd, limit: TimerRule.mostCaughtUp)
-                .moved(by: toWall))
+        let calendar = part(from: since.calendar, to: end - 1, before: timer.calendar, rule)
+        let slots = part(
+            from: since.slot, to: end, before: timer.slot == TimerState.never ? .max : timer.slot + toWall, rule)
+        let tooOld =
+            rule.newestElapses(after: calendar.oldest, through: calendar.base, limit: 1).count
+            + rule.newestSlots(after: slots.oldest - toWall, through: slots.base - toWall, limit: 1).count
+        let missed = [
+            rule.newestElapses(after: calendar.base, through: calendar.end, limit: TimerRule.mostCaughtUp),
+            rule.newestSlots(after: slots.base - toWall, through: slots.end - toWall, limit: TimerRule.mostCaughtUp)
+                .moved(by: toWall),
+        ]
         // Of timers that elapse more often and catch nothing up, a crash leaves the last elapse unknown.
         let count = missed.reduce(tooOld) { $0 + $1.count }
-        let isOften = Int64(count) > (end - oldest) / TimerState.stampPeriod + 1
+        let isOften = Int64(count) > (end - min(calendar.oldest, slots.oldest)) / TimerState.stampPeriod + 1
         if rule.trigger.catchUp == .none, isOften, !since.isExact { return nil }
         return Missed(elapses: missed.filter { $0.count > 0 }, tooOld: tooOld)
+    }
+
+    /// Of what came since then on the wall clock, and before the next one, where that begins which is not too old.
+    private func part(
+        from since: Int64, to end: Int64, before next: Int64, _ rule: TimerRule
+    ) -> (oldest: Int64, base: Int64, end: Int64) {
+        let last = min(end, next - 1)
+        let oldest = min(since, last)
+        return (oldest, min(last, max(oldest, started.boottime + lapse.toWall - rule.catchUpLimit)), last)
     }
 
     /// Keeps in mind since when elapses are missed, until the clock is set.

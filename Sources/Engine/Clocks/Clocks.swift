@@ -26,9 +26,13 @@ struct Clocks: Sendable {
     /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
     private(set) var windowEnds: [UInt64: Int64] = [:]
 
-    /// The elapses that were due before a microsecond of the wall clock are done with.
+    /// The elapses that were due before a microsecond of the wall clock are done with: those of the calendar, and those
+    /// of the grid.
     struct Since {
-        var time: Int64
+        var calendar: Int64
+        var slot: Int64
+        /// One that waits for its delay, while the clock is not set.
+        var delayed: DelayedElapse?
         /// Everything later was missed. Else it may have elapsed before a crash, where the timer elapses often.
         var isExact: Bool
     }
@@ -83,8 +87,17 @@ struct Clocks: Sendable {
     mutating func resume(_ timer: inout TimerState, _ rule: TimerRule, _ stamp: TimerStamp) {
         if let time = stamp.lastElapse { timer.resume(rule, fired: time, now: now, random: &random) }
         if let left = stamp.after { timer.resume(rule, left: left, now: now) }
+        // Where the store was opened late, this watchd has had those after its start itself.
         let slot = stamp.delayedSlot?.moved(by: -lapse.toWall)
-        timer.keep(calendar: stamp.delayedCalendar, slot: slot, rule, now: now)
+        let isOpen = slot.map { $0.scheduled < started.boottime || timer.isNext(slot: $0) } ?? false
+        keep(&timer, rule, calendar: stamp.delayedCalendar, slot: isOpen ? slot : nil)
+    }
+
+    /// Keeps an elapse of the calendar that came before this watchd, or comes next.
+    func keep(_ timer: inout TimerState, _ rule: TimerRule, calendar: DelayedElapse?, slot: DelayedElapse? = nil) {
+        let start = started.boottime + lapse.toWall
+        let isOpen = calendar.map { $0.scheduled < start || $0.scheduled == timer.calendar } ?? false
+        timer.keep(calendar: isOpen ? calendar : nil, slot: slot, rule, now: now)
     }
 
     /// Goes on with a timer whose definition has changed.

@@ -153,6 +153,9 @@ struct TimerState: Sendable {
 
     private static let clockDrift: Int64 = 100_000
 
+    /// It is the slot that comes next.
+    func isNext(slot elapse: DelayedElapse) -> Bool { abs(elapse.scheduled - slot) <= Self.clockDrift }
+
     /// What was missed is caught up at a time of the boot clock.
     mutating func putOffCatchUp(since: Clocks.Since, until due: Int64) {
         (others.value.catchUp, others.value.missedSince) = (due, since)
@@ -179,15 +182,18 @@ struct TimerState: Sendable {
             (\Others.onStartup, rule.trigger.onStartup, startedAt), (\.onBoot, rule.trigger.onBoot, 0),
         ] {
             let due = old.others.value[keyPath: path]
-            guard due != Self.never, let span = TimerRule.microseconds(span), base + span <= now.boottime else {
-                continue
-            }
-            others.value[keyPath: path] = min(due, base + span + rule.longestDelay)
+            guard let span = TimerRule.microseconds(span), base + span <= now.boottime,
+                (base + span...base + span + rule.longestDelay).contains(due)
+            else { continue }
+            others.value[keyPath: path] = due
         }
     }
 
-    /// `OnBootSec=` is still to come.
-    var waitsForBoot: Bool { onBoot != Self.never }
+    /// `OnBootSec=` has come and waits for its delay.
+    func waitsForBoot(_ rule: TimerRule) -> Bool {
+        guard let span = TimerRule.microseconds(rule.trigger.onBoot) else { return false }
+        return (span...span + rule.longestDelay).contains(onBoot)
+    }
 
     // MARK: The calendar
 

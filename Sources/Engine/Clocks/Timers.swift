@@ -14,7 +14,9 @@ extension Engine {
     mutating func openTimer(_ source: Int, after old: TimerState?) {
         guard let rule = timerRule(source), case .source(let id) = sources[source].origin else { return }
         // Nothing runs only because a file was edited.
-        if let old, !old.waitsForBoot, let onBoot = TimerRule.microseconds(rule.trigger.onBoot), onBoot < now.boottime {
+        if let old, !old.waitsForBoot(rule), let onBoot = TimerRule.microseconds(rule.trigger.onBoot),
+            onBoot < now.boottime
+        {
             noteBooted(id)
         }
         clocks.open(&sources[source].timer, rule, id)
@@ -85,7 +87,12 @@ extension Engine {
         if clocks.lapse.isSetFirst {
             forEachCalendar { clocks, timer, rule in clocks.beginCalendar(&timer, rule) }
             for (id, since) in clocks.takeUnset() {
-                if let source = sources.index(of: .source(id)) { catchUp(source, since: since) }
+                guard let source = sources.index(of: .source(id)), let rule = timerRule(source) else { continue }
+                let old = sources[source].timer
+                clocks.keep(&sources[source].timer, rule, calendar: since.delayed)
+                addTimerDeadlines(source, rule, after: old)
+                catchUp(source, since: since)
+                saveStamp(source)
             }
         } else {
             forEachCalendar { clocks, timer, rule in clocks.recompute(&timer, rule) }
@@ -126,9 +133,14 @@ extension Engine {
         (stamp.isTold, stamp.isLast) = (isTold, isLast)
         if timer.after != TimerState.never { stamp.after = max(0, timer.after - now.monotonic) }
         if sources[source].isTimer {
-            // What is still to be caught up is to be found again.
-            if timer.seen != .min { stamp.seen = timer.missedSince?.time ?? timer.seen }
+            if timer.seen != .min { stamp.seen = timer.seen }
             stamp.delayedCalendar = timer.delayedCalendar
+            // What is still to be caught up is to be found again.
+            let unset = clocks.unset.isEmpty ? nil : clocks.unset[id]
+            if let since = unset ?? timer.missedSince {
+                (stamp.seen, stamp.isCatchingUp) = (min(since.calendar, since.slot), unset == nil)
+            }
+            if let unset { stamp.delayedCalendar = unset.delayed }
             stamp.delayedSlot = timer.delayedSlot?.moved(by: clocks.lapse.toWall)
         }
         if sources[source].silence.span > 0 { sources[source].silence.save(in: &stamp, at: now) }
@@ -179,12 +191,5 @@ extension Engine {
     /// Once in each boot, and the next watchd has to know.
     private mutating func noteBooted(_ id: SourceID) {
         if clocks.noteBooted(id) { actions.append(.store(.booted(id))) }
-    }
-
-    /// A fixed delay begins when all that was restored of its operations has ended.
-    mutating func stopRestoredDelays() {
-        for source in sources.indices where sources[source].isTimer && sources[source].counters.outstanding > 0 {
-            sources[source].timer.stopDelay()
-        }
     }
 }

@@ -270,7 +270,7 @@ extension Engine {
         retired.filtered += sources[index].counters.filtered
         retired.gap += sources[index].counters.gap
         let left = sources[index].group.outstanding
-        if left > 0 { refuseWaiters(forGroup: index, left: left) } else { tell(.group(index)) }
+        if left > 0 { refuseWaiters(forGroup: index, taken: left) } else { tell(.group(index)) }
         leaveSuspensions(of: index)
         sources.release(index)
     }

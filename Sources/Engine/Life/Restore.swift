@@ -31,7 +31,6 @@ extension Engine {
         restore(state.operations, state.results)
         lendToLeftWorkers()
         tellTallies(state)
-        stopRestoredDelays()
         catchUp(state)
     }
 
@@ -186,6 +185,7 @@ extension Engine {
         for name in names { scheduler.operations[ref].keys.append(scheduler.keys.enter(name, ref, isOpen: isOpen)) }
         handlers[handler].operations += 1
         sources[source].operations += 1
+        if sources[source].isTimer { sources[source].timer.stopDelay() }
         queues[queue].waiting += 1
         if !hasStarted { queues[queue].arrivals.append(ref) }
         enter(deliveries, at: .pending, source: source, target)

@@ -170,6 +170,7 @@ extension Engine {
 
     /// The members of each group, and the number of their operations.
     mutating func linkGroups() {
+        let before = handlers.indices.map { (handler: $0, groups: handlers[$0].groups) }
         for handler in handlers.indices { handlers[handler].groups = [] }
         for source in sources.indices where !sources[source].isRemoved {
             guard case .group(let trigger) = sources[source].definition?.value.trigger else { continue }
@@ -182,20 +183,23 @@ extension Engine {
             let outstanding = handlers.indices.reduce(0) { sum, handler in
                 sum + (handlers[handler].groups.contains(source) ? handlers[handler].operations : 0)
             }
-            let left = sources[source].group.outstanding
+            let wasEmpty = sources[source].group.isEmpty
             sources[source].group.outstanding = outstanding
-            guard left > 0, outstanding == 0 else { continue }
-            refuseWaiters(forGroup: source, left: left)
+            let taken = before.reduce(0) { sum, member in
+                let isTaken = member.groups.contains(source) && !handlers[member.handler].groups.contains(source)
+                return sum + (isTaken ? handlers[member.handler].operations : 0)
+            }
+            if taken > 0 { refuseWaiters(forGroup: source, taken: taken) }
             // What has ended before is told; that others belong to it no more is not the end of them.
-            if sources[source].group.tally != GroupFact() { groupMayBeEmpty(source) }
+            if !wasEmpty, taken == 0 || sources[source].group.tally != GroupFact() { groupMayBeEmpty(source) }
         }
     }
 
     /// A reload has taken operations out of a group: their ends are not seen there.
-    mutating func refuseWaiters(forGroup source: Int, left: Int) {
+    mutating func refuseWaiters(forGroup source: Int, taken: Int) {
         let reason =
-            "a reload has taken \(counted(left, "operation")) out of \(sources[source].origin.description) before "
-            + "\(left == 1 ? "its end" : "their ends"): watchctl operations"
+            "a reload has taken \(counted(taken, "operation")) out of \(sources[source].origin.description) before "
+            + "\(taken == 1 ? "its end" : "their ends"): watchctl operations"
         for token in calls.takeWaiters(for: .group(source)) { reply(token, .failure(.refused(reason)), isSafe: true) }
     }
 }

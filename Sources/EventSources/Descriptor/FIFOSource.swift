@@ -160,7 +160,7 @@ package final class FIFOSource: EventSource {
             return (taken.release(), false)
         }
         // One that is opened anew takes the place of the one before.
-        if pipe?.isOpen != true { try DescriptorRoom.check(for: 1 + (view == nil ? 0 : PipeView.descriptors)) }
+        if pipe?.isOpen != true { try DescriptorRoom.check(for: 1 + (view?.descriptorsMissing ?? 0)) }
         return (try FIFO.open(path, owner).release(), true)
     }
 

@@ -8,9 +8,6 @@ final class PipeView {
     /// A FIFO holds at least so much, where the kernel lets it (bytes).
     private static let leastSize = 256 << 10
 
-    /// Both ends of its pipe.
-    static let descriptors: UInt64 = 2
-
     private let maxLength: Int
     private let isChunk: Bool
     private let maker: LineMaker
@@ -66,6 +63,9 @@ final class PipeView {
             failed($0)
         }
     }
+
+    /// Both ends of its pipe, until they are there.
+    var descriptorsMissing: UInt64 { readEnd == nil ? 2 : 0 }
 
     func close() {
         readEnd.take()?.close()
@@ -166,7 +166,7 @@ final class PipeView {
     /// The pipe that is looked through, as large as the FIFO where the kernel lets it be.
     private func pipe(_ fifo: Int32) throws(SystemError) -> (read: Int32, write: Int32) {
         if let read = readEnd.number, let write = writeEnd.number { return (read, write) }
-        try DescriptorRoom.check(for: Self.descriptors)
+        try DescriptorRoom.check(for: descriptorsMissing)
         let (read, write) = try Linux.pipe(nonBlocking: true).split()
         readEnd = FileDescriptor(owning: read)
         writeEnd = FileDescriptor(owning: write)

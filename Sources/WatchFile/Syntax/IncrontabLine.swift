@@ -15,7 +15,9 @@ enum IncrontabLine {
         let command = line[words[2].bytes.startIndex..<line.bytes.endIndex].string.replacing("%", with: "%%")
         // incron(8) watches no tree: the folder of an event is the path itself.
         let folder = (sign: "$@", specifier: words[0].string.replacing("%", with: "%%"))
-        let exec = (specifiers + [folder]).reduce(command) { $0.replacing($1.sign, with: $1.specifier) }
+        let exec = (specifiers + [folder, (sign: "$$", specifier: "$")]).reduce(command) {
+            $0.replacing($1.sign, with: $1.specifier)
+        }
         return "[Path NAME], and below it Path=\(words[0].string), Events=\(events.joined(separator: " ")), Key=%p "
             + "and Exec=\(exec)"
     }
@@ -25,6 +27,5 @@ enum IncrontabLine {
     /// In this order: what is longer comes first.
     private static let specifiers = [
         (sign: "$@/$#", specifier: "%p"), (sign: "$#", specifier: "%f"), (sign: "$%%", specifier: "%{event}"),
-        (sign: "$$", specifier: "$"),
     ]
 }
