@@ -208,7 +208,7 @@ struct GroupTests {
         #expect(told(fixture).count == 1)
     }
 
-    /// Whoever waits for the group would else go on before the ends that it waits for.
+    /// A client that waits for the group would else go on before the ends that it waits for.
     @Test(arguments: [["other"], nil])
     func aReloadThatTakesRunningOperationsOutOfAGroupEndsNothing(members: [String]?) {
         let fixture = fixture()

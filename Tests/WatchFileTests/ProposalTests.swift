@@ -38,7 +38,7 @@ import Testing
         ("@daily \"/opt/my tool\" # nightly", "/bin/sh -c '\"/opt/my tool\" # nightly'"),
         ("5 4 * * sun \\/bin/x", "/bin/sh -c '\\\\/bin/x'"),
         ("* * * * * test -x /a || (b; c)", "/bin/sh -c 'test -x /a || (b; c)'"),
-        // What stands behind a percent sign is the standard input, line by line.
+        // The text behind a percent sign is the standard input, line by line.
         ("0 1 * * * mail me%Hi%5\\% off", "/bin/sh -c 'printf \\'%%s\\\\n\\' \\'Hi\\' \\'5%% off\\' | mail me'"),
         ("0 1 * * * cd /x && cat%", "/bin/sh -c 'printf \\'%%s\\\\n\\' \\'\\' | (cd /x && cat)'"),
     ]) func aLineOfCronIsTaken(line: String, exec: String) throws {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// What a shell is given for a command of cron.
+    /// The script that a shell is given for a command of cron.
     private func script(_ command: String) -> String {
         var parts = [""]
         var last: Character = " "

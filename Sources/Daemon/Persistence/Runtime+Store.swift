@@ -257,7 +257,7 @@ extension Runtime {
             tell(StoreLoss(replaced: contents, folder: StateDirectory.path(engine.settings)))
             let byName = positions.sorted { $0.key.description < $1.key.description }
             persistence?.write(byName.map { .position($0.key, $0.value) })
-            // What found it again may have gone with it.
+            // The file by which runs are found again may have gone with the store.
             instance = instance.kept()
             handle(.storeIsNew)
             snapshots.take(contents, isAnew: true)

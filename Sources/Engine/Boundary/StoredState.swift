@@ -205,7 +205,7 @@ package struct TimerStamp: Equatable, Sendable {
     /// The next elapse of `OnCalendar=` and `OnCron=`, and that of `EverySec=`, if they are put off.
     package var delayedCalendar: DelayedElapse?
     package var delayedSlot: DelayedElapse?
-    /// What was missed since `seen` is still to be caught up, whatever has elapsed later.
+    /// The timer has still to catch up from `seen` on, whatever has elapsed later.
     package var isCatchingUp = false
     /// Of the stop: nothing has elapsed since then that it does not know.
     package var isLast = false

@@ -133,7 +133,8 @@ extension Clocks {
         return Missed(elapses: missed.filter { $0.count > 0 }, tooOld: tooOld)
     }
 
-    /// Of what came since then on the wall clock, and before the next one, where that begins which is not too old.
+    /// The stretch of the wall clock in which elapses may have been missed: its beginning, the beginning of the part
+    /// that is not too old, and its end.
     private func part(
         from since: Int64, to end: Int64, before next: Int64, _ rule: TimerRule
     ) -> (oldest: Int64, base: Int64, end: Int64) {

@@ -156,7 +156,7 @@ struct TimerState: Sendable {
     /// It is the slot that comes next.
     func isNext(slot elapse: DelayedElapse) -> Bool { abs(elapse.scheduled - slot) <= Self.clockDrift }
 
-    /// What was missed is caught up at a time of the boot clock.
+    /// Missed elapses are caught up at a time of the boot clock.
     mutating func putOffCatchUp(since: Clocks.Since, until due: Int64) {
         (others.value.catchUp, others.value.missedSince) = (due, since)
     }

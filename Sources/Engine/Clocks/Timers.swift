@@ -135,7 +135,7 @@ extension Engine {
         if sources[source].isTimer {
             if timer.seen != .min { stamp.seen = timer.seen }
             stamp.delayedCalendar = timer.delayedCalendar
-            // What is still to be caught up is to be found again.
+            // Missed elapses that are still to be caught up are to be found again.
             let unset = clocks.unset.isEmpty ? nil : clocks.unset[id]
             if let since = unset ?? timer.missedSince {
                 (stamp.seen, stamp.isCatchingUp) = (min(since.calendar, since.slot), unset == nil)

@@ -190,7 +190,7 @@ extension Engine {
                 return sum + (isTaken ? handlers[member.handler].operations : 0)
             }
             if taken > 0 { refuseWaiters(forGroup: source, taken: taken) }
-            // What has ended before is told; that others belong to it no more is not the end of them.
+            // The group tells of operations that ended before; one that belongs to it no more has not ended.
             if !wasEmpty, taken == 0 || sources[source].group.tally != GroupFact() { groupMayBeEmpty(source) }
         }
     }

@@ -20,7 +20,7 @@ extension Engine {
         }
         handlers[handler].operations += 1
         sources[source].operations += 1
-        // Whatever has made it: `AfterSec=` counts from its end.
+        // `AfterSec=` counts from the operation's end, whatever has made it.
         if sources[source].isTimer { sources[source].timer.stopDelay() }
         queues[queue].waiting += 1
         queues[queue].arrivals.append(ref)
