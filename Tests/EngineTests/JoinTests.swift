@@ -72,6 +72,26 @@ import WatchFile
         #expect(fixture.running.count == 1)
     }
 
+    @Test func aChangeThatIsUndoneWhileTheKeySettlesIsWaitedForAgain() {
+        let fixture = EngineFixture(configuration(settle: SettleRule(quiet: .seconds(2))))
+        change(fixture, "/a/1")
+        change(fixture, "/b/1", isNew: true)
+        fixture.advance(seconds: 1)
+        change(fixture, "/b/1", .deleted)
+        fixture.advance(seconds: 3)
+        #expect(fixture.running == [] && fixture.engine.operation(1)?.waitingFor == "Join=all, a change of /b")
+        change(fixture, "/b/2")
+        fixture.advance(seconds: 2)
+        #expect(fixture.running == ["h: written:1 written:2"])
+    }
+
+    @Test func aReloadThatRemovesTheSourceSubmitsWhatHasCome() {
+        let fixture = EngineFixture(configuration())
+        change(fixture, "/a/1")
+        fixture.reload(.of(queues: [QueueDefinition(name: "q")], handlers: [.exec("h")]))
+        #expect(fixture.running == ["h: written:1"])
+    }
+
     @Test func aRunByHandWaitsForNothing() {
         let fixture = EngineFixture(configuration())
         fixture.command(.run(.init(name: "p", paths: [Array("/a/1".utf8)])))

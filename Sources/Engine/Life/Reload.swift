@@ -32,7 +32,6 @@ extension Engine {
         life = .running
         let change = apply(reload.configuration)
         forgetLoops()
-        joinsMayHaveEnded()
         placeOrphans()
         windowsMayHaveMoved()
         conditionsMayHaveMoved()

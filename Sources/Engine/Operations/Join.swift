@@ -10,32 +10,28 @@ extension Engine {
             !operations[ref].isClosed, operations[ref].turn.station == .unsubmitted
         else { return }
         joins[ref.id] = changedRoots(ref)
-        endJoinIfComplete(ref)
     }
 
     /// An event has joined it.
     mutating func noteJoin(_ event: Event, _ ref: OperationRef) {
         guard !joins.isEmpty, joins[ref.id] != nil, case .path(let fact) = event.fact else { return }
         joins[ref.id]?.insert(fact.root)
-        endJoinIfComplete(ref)
-        if joins[ref.id] == nil { submitIfFree(ref) }
+        submitIfFree(ref)
     }
 
-    /// A change may have been annulled since.
-    private mutating func endJoinIfComplete(_ ref: OperationRef) {
-        guard let roots = joins[ref.id], isComplete(roots, ref) else { return }
+    /// Nothing else keeps it. A change may have been annulled since it came.
+    mutating func waitsForJoin(_ ref: OperationRef) -> Bool {
+        guard !joins.isEmpty, let roots = joins[ref.id] else { return false }
+        guard missingRoots(roots, ref).isEmpty else { return true }
         let changed = changedRoots(ref)
-        joins[ref.id] = isComplete(changed, ref) ? nil : changed
+        joins[ref.id] = changed
+        return !missingRoots(changed, ref).isEmpty
     }
 
-    private func isComplete(_ roots: Set<[UInt8]>, _ ref: OperationRef) -> Bool {
-        missingRoots(roots, ref).isEmpty
-    }
-
+    /// Paths that have left the list, all with the key or the section, are waited for no more.
     private func missingRoots(_ roots: Set<[UInt8]>, _ ref: OperationRef) -> [[UInt8]] {
-        guard case .path(let path) = sources[operations[ref].source].definition?.value.trigger, path.joinsAll else {
-            return []
-        }
+        let source = sources[operations[ref].source]
+        guard !source.isRemoved, case .path(let path) = source.definition?.value.trigger, path.joinsAll else { return [] }
         return path.paths.filter { !roots.contains($0) }
     }
 
@@ -46,15 +42,6 @@ extension Engine {
             })
     }
 
-    /// Paths may have left the list, or the key the file.
-    mutating func joinsMayHaveEnded() {
-        guard !joins.isEmpty else { return }
-        for ref in joins.keys.sorted().compactMap({ operations.ref(id: $0) }) {
-            endJoinIfComplete(ref)
-            if joins[ref.id] == nil { submitIfFree(ref) }
-        }
-    }
-
     /// `nil`: it waits for none.
     func joinSentence(_ ref: OperationRef) -> String? {
         guard !joins.isEmpty, joins[ref.id] != nil,
@@ -62,7 +49,7 @@ extension Engine {
         else { return nil }
         // A change may have been annulled since.
         let missing = missingRoots(changedRoots(ref), ref)
-        let first = missing.first.map(trigger.text) ?? ""
+        guard let first = missing.first.map(trigger.text) else { return nil }
         let more = missing.count > 1 ? " and \(missing.count - 1) more" : ""
         return "Join=all, a change of \(first)\(more)"
     }

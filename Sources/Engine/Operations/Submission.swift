@@ -54,25 +54,28 @@ extension Engine {
     /// An operation was made: it has its place at once, or is told of as pending.
     mutating func begin(_ ref: OperationRef) {
         let mayWait = traits(ref).contains(.windows) || !commands.isEmpty
-        guard isFree(ref), !(mayWait && (waitsForWindow(ref) || waitsForCondition(ref))) else { return report(ref) }
+        guard isFree(ref), !(mayWait && (waitsForWindow(ref) || waitsForCondition(ref))), !waitsForJoin(ref) else {
+            return report(ref)
+        }
         submit(ref, isNew: true)
     }
 
     mutating func submitIfFree(_ ref: OperationRef) {
         guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted, isFree(ref), !waitsForWindow(ref),
-            !waitsForCondition(ref)
+            !waitsForCondition(ref), !waitsForJoin(ref)
         else { return }
         submit(ref, isNew: false)
     }
 
     private func isFree(_ ref: OperationRef) -> Bool {
         operations[ref].blockers == 0 && operations[ref].times.wakeUp <= now.monotonic
-            && (joins.isEmpty || joins[ref.id] == nil) && (loops.heldBy.isEmpty || loops.heldBy[ref.id] == nil)
+            && (loops.heldBy.isEmpty || loops.heldBy[ref.id] == nil)
             && (!handlers[operations[ref].handler].traits.contains(.afterProcesses)
                 || unreadyProcess(before: ref) == nil)
     }
 
     private mutating func submit(_ ref: OperationRef, isNew: Bool) {
+        if !joins.isEmpty { joins[ref.id] = nil }
         let isReady = scheduler.submit(ref)
         if !isNew { save(ref) }
         if isReady { reportReady(ref) }
