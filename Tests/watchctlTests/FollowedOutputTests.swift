@@ -5,7 +5,7 @@ import Testing
 
 @testable import ControlClient
 
-@Suite("watchctl output -f over restarts of watchd")
+@Suite("watchctl output -f")
 struct FollowedOutputTests: VerbTesting {
     /// One look: what there is of the output, and the start of the run that wrote it.
     private func reply(_ output: String, started: String, lacksBeginning: Bool = false) -> GetOutput.Reply {
@@ -46,5 +46,16 @@ struct FollowedOutputTests: VerbTesting {
         ])
         #expect(outcome.output == "1\n2\n3\n1\n2\n3\n4\n")
         #expect(outcome.remarks == "watchctl: it runs again, from its beginning\n")
+    }
+
+    @Test func anOperationThatWroteNothingSaysSo() throws {
+        let silent = try follow([reply("", started: "a")])
+        #expect(silent.output.isEmpty && silent.remarks.hasPrefix("watchctl: It wrote nothing") && silent.code == .done)
+        var cancelled = Samples.operation
+        (cancelled.result, cancelled.attempt, cancelled.started) = (.cancelled, 0, nil)
+        let reply = Sample.json(GetOutput.Reply(operation: cancelled))
+        let outcome = try run(["output", "-f", "4711"], isTerminal: false) { _ in .reply(reply) }
+        #expect(outcome.failure?.message.hasSuffix("ended before its start: cancelled") == true)
+        #expect(outcome.failure?.exitCode == .failed)
     }
 }

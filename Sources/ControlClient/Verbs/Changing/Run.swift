@@ -89,7 +89,7 @@ extension Verb {
 
     /// Prints what an operation writes as it writes it, until its end.
     static func follow(_ id: Int, _ session: Session) throws(Failure) {
-        var following = FollowedOutput(.init(id: id), isRaw: !session.screen.isTerminal, isWhole: true)
+        var following = FollowedOutput(.init(id: id), isRaw: !session.screen.isTerminal, isOfRun: true)
         try following.print(session)
     }
 

@@ -6,6 +6,7 @@ struct FollowedOutput {
     private var target: GetOutput.Parameters
     /// As it is; else what a terminal would act on is escaped, line by line.
     private let isRaw: Bool
+    private let isOfRun: Bool
     /// The last attempt is not the end.
     private let isOneAttempt: Bool
     /// Bytes of this attempt, or of the process, that are printed or missing; `nil`: none has been looked at.
@@ -25,10 +26,11 @@ struct FollowedOutput {
     private static let pause: Int32 = 250
     private static let shortPause: Int32 = 10
 
-    /// - Parameter isWhole: what is missing at its beginning is said; else it begins with what is kept.
-    init(_ target: GetOutput.Parameters, isRaw: Bool, isWhole: Bool = false) {
-        (self.target, self.isRaw) = (target, isRaw)
-        passed = isWhole ? 0 : nil
+    /// - Parameter isOfRun: it follows a run of the caller from its start: what is missing at its beginning is said;
+    ///   else it begins with what is kept.
+    init(_ target: GetOutput.Parameters, isRaw: Bool, isOfRun: Bool = false) {
+        (self.target, self.isRaw, self.isOfRun) = (target, isRaw, isOfRun)
+        passed = isOfRun ? 0 : nil
         isOneAttempt = target.attempt != nil
     }
 
@@ -46,8 +48,21 @@ struct FollowedOutput {
             noteRun(reply, session)
             take(reply, session)
             if goOn(to: reply, session) { continue }
-            if reply.operation.map(isOver) == true || hasLostItsReader() { return flush(session) }
+            if reply.operation.map(isOver) == true {
+                flush(session)
+                return try noteNothing(reply, session)
+            }
+            if hasLostItsReader() { return flush(session) }
         }
+    }
+
+    /// It has ended, and wrote nothing, or has not even started. `Run` says itself how it ended.
+    private func noteNothing(_ reply: GetOutput.Reply, _ session: Session) throws(Failure) {
+        guard !isOfRun, (passed ?? 0) == 0 else { return }
+        let screen = OutputScreen(reply: reply, asked: target, screen: session.screen)
+        guard let remark = screen.rawRemark else { return }
+        guard screen.isKnown else { throw Failure(message: remark, exitCode: .failed) }
+        session.remark("watchctl: \(remark)\n")
     }
 
     /// `nil`: the daemon has gone, and is back.
