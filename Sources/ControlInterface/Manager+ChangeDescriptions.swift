@@ -54,7 +54,7 @@ extension Manager {
         method Run(
           # The handler or source.
           name: string,
-          # One entry for each of these paths.
+          # One entry for each of these absolute paths.
           paths: ?[]string,
           # Instead of paths, in Base64: where one is not UTF-8.
           paths_base64: ?[]string,

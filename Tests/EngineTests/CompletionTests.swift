@@ -27,6 +27,32 @@ struct CompletionTests {
         #expect(fixture.running == ["last: failure(3)"])
     }
 
+    private static func command(_ specifier: Specifier) -> HandlerAction {
+        let program = Template(parts: [.literal(Array("/bin/x".utf8))])
+        return .exec([Command(words: [.template(program), .template(Template(parts: [.specifier(specifier)]))])])
+    }
+
+    /// The key of the source keeps its paths apart; nothing keeps apart what is told of them.
+    @Test(arguments: [(Specifier.lastComponent, 3), (.result, 1)])
+    func aHandlerThatIsAboutOnePathIsToldOfEachByItself(_ specifier: Specifier, operations: Int) throws {
+        let configuration = Configuration.of(
+            queues: [.serial("q"), QueueDefinition(name: "told", isDurable: true)],
+            handlers: [
+                .exec("h", queue: "q") { $0.completions.success = ["after"] },
+                .exec("after", queue: "told") { $0.action = Self.command(specifier) },
+            ], sources: [.path("p", to: "h", on: "q", key: .template(Template(parts: [.specifier(.path)])))])
+        let fixture = EngineFixture(configuration)
+        fixture.suspend("told")
+        for path in ["/a/1", "/a/2", "/a/3"] { fixture.path("p", .written, path, root: "/a") }
+        for _ in 0..<3 { fixture.endFirst() }
+        #expect(fixture.engine.operationsWaiting == operations)
+        let again = EngineFixture(
+            configuration, at: fixture.now, restoring: DurableTests.state(fixture.writes, ended: fixture.ended))
+        again.resume("told")
+        for _ in 0..<operations { again.endFirst() }
+        #expect(again.results == [String](repeating: "after done", count: operations))
+    }
+
     @Test func finishedIsToldHoweverItEnded() {
         let fixture = fixture { $0.completions.finished = ["after"] }
         for _ in 0..<4 { fixture.emit("x") }

@@ -29,6 +29,19 @@ struct DependencyTests {
 
     // MARK: After
 
+    /// The heir of a superseded operation has dependents of its own, which came later.
+    @Test func dependentsGoOnInTheirOrderWhenTheirOperationIsSuperseded() {
+        let fixture = fixture(a: { $0.overlap = .restart }, b: after)
+        fixture.line("x", "1")
+        for line in ["2", "3", "4"] {
+            fixture.line("x", line)
+            fixture.endFirst(.signaled(15))
+        }
+        fixture.endFirst()
+        for _ in 0..<4 { fixture.endFirst() }
+        #expect(fixture.story.suffix(4) == ["b: line:1", "b: line:2", "b: line:3", "b: line:4"])
+    }
+
     @Test func afterWaitsForTheEndOfTheOtherAcrossQueues() {
         let fixture = fixture(b: after)
         fixture.line("x", "1")

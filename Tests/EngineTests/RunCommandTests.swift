@@ -48,6 +48,18 @@ struct RunCommandTests {
         #expect(fixture.story == ["uploads: written:a written:b"])
     }
 
+    @Test func aHandlerThatIsAboutOnePathHasEachByItself() {
+        let word = CommandWords.Word.template(Template(parts: [.specifier(.path)]))
+        let fixture = EngineFixture(
+            .of(
+                handlers: [
+                    .exec("h") { $0.action = .exec([Command(words: [.template(Template(literal: "/bin/x")), word])]) }
+                ], sources: [.path("p", to: "h", key: .template(Template(parts: [.specifier(.path)])))]))
+        #expect(ids(fixture, run(fixture, "handler/h", paths: ["/w/a", "/w/b"])) == [1, 2])
+        fixture.endFirst()
+        #expect(fixture.story == ["h: written:a", "h: written:b"])
+    }
+
     @Test func aHandlerRunsOnItsOwnQueue() {
         let fixture = fixture()
         _ = run(fixture, "handler/report")

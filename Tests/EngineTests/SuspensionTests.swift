@@ -185,6 +185,28 @@ struct SuspensionTests {
         #expect(fixture.held.isEmpty)
     }
 
+    /// Nothing waits there: the queue is gone, and its name is suspended when it comes back.
+    @Test func anEmptyQueueRemovedWhileSuspendedCanBeResumed() {
+        let (with, without) = (
+            Configuration.of(queues: [.serial("q")], handlers: [.exec("h")], sources: [.custom("c", to: "h")]),
+            Configuration.of(handlers: [.exec("h")], sources: [.custom("c", to: "h")])
+        )
+        let fixture = EngineFixture(with)
+        func isSuspended() -> Bool? { fixture.engine.queueViews.first { $0.definition.name == "q" }.map { !$0.suspensions.isEmpty } }
+        for isResumed in [false, true] {
+            fixture.suspend("q")
+            #expect(
+                fixture.engine.plan(without).warnings
+                    == ["queue/q is suspended, also when it comes back, until resume"])
+            fixture.reload(without)
+            #expect(isSuspended() == nil)
+            if isResumed { #expect(fixture.error(fixture.resume("queue/q")) == nil) }
+            fixture.reload(with)
+            #expect(isSuspended() == !isResumed)
+            if !isResumed { fixture.resume("q") }
+        }
+    }
+
     @Test func aQueueRemovedWhileSuspendedWaitsForResume() {
         let fixture = fixture()
         suspend(fixture, "q")

@@ -59,7 +59,14 @@ struct Request: Sendable {
         }
     }
 
+    /// Methods that say what to do by their name alone.
+    private static let withoutParameters: Set<String> = [
+        "io.systemd.service.Ping", "io.systemd.service.GetLogLevel", "io.systemd.service.Reload", GetStatus.fullName,
+        Stop.fullName,
+    ]
+
     private static func method(_ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
+        if withoutParameters.contains(call.method) { _ = try call.parameters(as: NoParameters.self) }
         switch call.method {
         case "io.systemd.service.Ping": return .plain { _, done in done(.of(NoParameters())) }
         case "io.systemd.service.GetLogLevel":
@@ -178,7 +185,12 @@ struct Request: Sendable {
         guard peer.role == .administrator else { throw .permissionDenied }
         switch call.method {
         case "io.systemd.service.Reload":
-            return .waiting { runtime, ancestry, done in runtime.reload(Reload.Parameters(), ancestry, done) }
+            // Of this interface, which knows no plan, and no differences.
+            return .waiting { runtime, ancestry, done in
+                runtime.reload(Reload.Parameters(), ancestry) { answer in
+                    if case .error = answer { done(answer) } else { done(.of(NoParameters())) }
+                }
+            }
         case "io.systemd.service.SetLogLevel":
             let level = try call.parameters(as: Varlink.LogLevel.self).level
             return .plain { runtime, done in runtime.setLogLevel(level, done) }

@@ -168,6 +168,7 @@ extension Engine {
     }
 
     private mutating func resume(_ name: String) throws(CommandError) {
+        if resumeOrphan(name) { return }
         let isResumed =
             switch try resolveSuspendable(name) {
             case .source(let index): resume(source: index)
@@ -175,6 +176,16 @@ extension Engine {
             case .handler, .semaphore: false
             }
         guard isResumed else { throw .notSuspended(name) }
+    }
+
+    /// What is in no watch file any more is suspended when it comes back, unless somebody resumes it.
+    private mutating func resumeOrphan(_ name: String) -> Bool {
+        guard !journal.orphans.suspensions.isEmpty, (try? resolveSuspendable(name)) == nil else { return false }
+        let known = journal.orphans.suspensions.keys
+        let all = known.contains(name) ? [name] : known.filter { $0.drop { $0 != "/" }.dropFirst() == name }
+        guard let full = all.first, all.count == 1, let left = journal.orphans.resume(full) else { return false }
+        saveSuspensions(full, left)
+        return true
     }
 
     mutating func signal(semaphore name: String, count: Int) throws(CommandError) -> Int {

@@ -53,6 +53,7 @@ extension Engine {
             try checkDescriptors(sources[index].targets.map(\.handler))
             if command.isEmpty { try checkEntries(sources[index].targets.map(\.handler), command.name) }
         case .handler(let handler):
+            try checkOneLine(command)
             try checkDescriptors([handler])
             if command.isEmpty { try checkEntries([handler], command.name) }
         }
@@ -75,11 +76,19 @@ extension Engine {
     /// A line that its descriptor would not have told.
     private func checkLines(_ command: Command.RunCommand, source: Int) throws(CommandError) {
         guard let filter = lineFilter(source), !command.lines.isEmpty else { return }
+        if case .descriptor(let trigger) = sources[source].definition?.value.trigger, trigger.framing == .line {
+            try checkOneLine(command)
+        }
         for line in command.lines {
             guard let reason = filter.refusal(of: line) else { continue }
             let text = String(decoding: line.prefix(100), as: UTF8.self)
             throw .refused("\(command.name) refuses the line “\(text)”: \(reason)")
         }
+    }
+
+    private func checkOneLine(_ command: Command.RunCommand) throws(CommandError) {
+        guard command.lines.contains(where: { $0.contains(UInt8(ascii: "\n")) }) else { return }
+        throw .refused("a line has no newline in it; give each line by itself")
     }
 
     private func lineFilter(_ source: Int) -> LineFilter? {
@@ -139,17 +148,17 @@ extension Engine {
             let events = facts.map { Event(id: 0, time: 0, count: 1, fact: $0) }
             let most = events.reduce(Load()) { $0 + $1.load }
             guard excess(most, queue: target.queue) != nil else { continue }
-            if let measure = excess(load(facts, source: source), queue: target.queue) {
+            if let measure = excess(load(facts, source: source, handler: target.handler), queue: target.queue) {
                 throw full(target.queue, measure)
             }
         }
     }
 
     /// The load of a run by its facts: they fold among themselves.
-    private func load(_ facts: [Fact], source: Int) -> Load {
+    private func load(_ facts: [Fact], source: Int, handler: Int) -> Load {
         var entries = EntryList()
         for fact in facts {
-            let merge = entries.isEmpty ? nil : sources[source].merge
+            let merge = entries.isEmpty ? nil : merge(source: source, handler: handler)
             _ = entries.add(Event(id: 0, time: 0, fact: fact), merge: merge)
         }
         return entries.load

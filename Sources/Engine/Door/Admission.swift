@@ -142,7 +142,7 @@ extension Engine {
         }
         let draft = Self.draft(
             event, source: source, target, depth: depth, isByHand: behind != nil,
-            isClosed: sources[source].merge == nil)
+            isClosed: merge(source: source, handler: target.handler) == nil)
         return enqueue(event, names, draft, dependencies, behind: behind)
     }
 
@@ -247,7 +247,7 @@ extension Engine {
         behind: UInt64?
     ) -> Admission {
         let (source, target) = (draft.source, SourceState.Target(handler: draft.handler, queue: draft.queue))
-        let merge = sources[source].merge
+        let merge = merge(source: source, handler: target.handler)
         var candidates = merge == nil ? [] : mergeCandidates(names, source: source, target, behind: behind)
         for other in candidates where !mayJoin(other, dependencies) {
             close(other)

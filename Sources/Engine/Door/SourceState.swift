@@ -66,7 +66,13 @@ struct SourceState: Named {
     /// Those it made, and that have not ended.
     var operations: Int32 = 0
 
-    init(_ origin: Origin) { identity = .made(origin) }
+    init(_ origin: Origin) {
+        identity = .made(origin)
+        switch origin {
+        case .completion, .run: traits = .isInternal
+        case .source, .finalizer, .digest, .silence, .problem: break
+        }
+    }
 
     init(_ definition: Shared<SourceDefinition>) {
         identity = .defined(definition)

@@ -25,6 +25,8 @@ struct Traits: OptionSet, Sendable {
     static let silence = Traits(rawValue: 1 << 8)
     /// `Poll=yes`.
     static let polls = Traits(rawValue: 1 << 17)
+    /// watchd itself makes its events: ends of operations, runs by hand.
+    static let isInternal = Traits(rawValue: 1 << 19)
 
     // MARK: Of a handler
 
@@ -38,6 +40,9 @@ struct Traits: OptionSet, Sendable {
     static let slow = Traits(rawValue: 1 << 14)
     /// `After=process/…`.
     static let afterProcesses = Traits(rawValue: 1 << 15)
+
+    /// What it does is about one path or line.
+    static let oneEntry = Traits(rawValue: 1 << 18)
 
     // MARK: Of both
 
@@ -80,6 +85,7 @@ extension Traits {
         set(.afterProcesses, if: !constraints.afterProcesses.isEmpty)
         set(.late, if: definition.patience.late != .infinity)
         set(.slow, if: definition.patience.slow != .infinity)
+        set(.oneEntry, if: definition.isAboutOneEntry)
     }
 
     private mutating func set(_ trait: Traits, if isSet: Bool) { if isSet { insert(trait) } }
@@ -88,6 +94,13 @@ extension Traits {
 extension Engine {
     /// The rules on the way from a source to a handler.
     func traits(source: Int, handler: Int) -> Traits { sources[source].traits.union(handlers[handler].traits) }
+
+    /// How events of one key combine while they wait; `nil`: not at all. Of an end or a run by hand, which no `Key=` keeps
+    /// apart, a handler that is about one path or line has each by itself.
+    func merge(source: Int, handler: Int) -> CustomTrigger.Merge? {
+        let isApart = traits(source: source, handler: handler).isSuperset(of: [.isInternal, .oneEntry])
+        return isApart ? nil : sources[source].merge
+    }
 
     func traits(_ ref: OperationRef) -> Traits {
         traits(source: operations[ref].source, handler: operations[ref].handler)

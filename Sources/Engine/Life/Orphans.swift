@@ -49,6 +49,16 @@ struct Orphans: Sendable {
         if !made.isEmpty { self.suspensions[name] = made }
     }
 
+    /// Takes back the last suspension of what is not there any more.
+    ///
+    /// - Returns: what is left of them; `nil`: it has none.
+    mutating func resume(_ name: String) -> [Suspension]? {
+        guard var left = suspensions[name] else { return nil }
+        left.removeLast()
+        suspensions[name] = left.isEmpty ? nil : left
+        return left
+    }
+
     mutating func takeSuspensions() -> [(name: String, suspensions: [Suspension])] {
         defer { suspensions = [:] }
         return suspensions.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

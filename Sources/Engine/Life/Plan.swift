@@ -19,7 +19,8 @@ extension Engine {
 
     private func warning(queue: Int, _ removed: [String]) -> String? {
         let name = "queue/\(queues[queue].definition.name)"
-        guard removed.contains(name), !queues[queue].isEmpty else { return nil }
+        guard removed.contains(name) else { return nil }
+        if queues[queue].isEmpty { return Self.comesBack(name, queues[queue].suspensions) }
         let count = queues[queue].waiting + queues[queue].running
         return queues[queue].isSuspended
             ? "\(name) is suspended and keeps its \(counted(count, "operation")) until resume or cancel"
@@ -31,11 +32,17 @@ extension Engine {
         guard removed.contains(name), sources[source].isSuspended else { return nil }
         let count = sources[source].held.events.reduce(0) { $0 + $1.count }
         if count > 0 { return "\(name) is suspended and holds \(counted(count, "event")) until it is resumed" }
-        guard case .descriptor(let trigger)? = sources[source].definition?.value.trigger else { return nil }
+        guard case .descriptor(let trigger)? = sources[source].definition?.value.trigger else {
+            return Self.comesBack(name, sources[source].suspensions)
+        }
         let goesOn = configuration.sources.contains { other in
             if case .descriptor(let new) = other.trigger { new.listener == trigger.listener } else { false }
         }
         return goesOn ? nil : "\(name) is suspended, and what nobody has read of it is lost"
+    }
+
+    private static func comesBack(_ name: String, _ suspensions: [Suspension]) -> String? {
+        suspensions.contains { $0.by != "file" } ? "\(name) is suspended, also when it comes back, until resume" : nil
     }
 
     private func warning(handler: Int, _ removed: [String]) -> String? {

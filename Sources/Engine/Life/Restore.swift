@@ -145,7 +145,8 @@ extension Engine {
         // An older watchd let events join what was run by hand.
         draft.descent.isOwn = stored.isOwn || stored.isByHand
         draft.isClosed =
-            stored.isClosed || draft.descent.isOwn || draft.progress.hasStarted || sources[source].merge == nil
+            stored.isClosed || draft.descent.isOwn || draft.progress.hasStarted
+            || merge(source: source, handler: handler) == nil
         draft.progress.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
         draft.progress.startsAgain = draft.progress.isRedelivered
         (draft.progress.isCancelled, draft.descent.isByHand) = (stored.isCancelled, stored.isByHand)

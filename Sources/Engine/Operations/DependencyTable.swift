@@ -43,14 +43,15 @@ struct DependencyTable: Sendable {
         return true
     }
 
-    /// An operation has ended: nobody waits for it any more. Returns those who did.
+    /// An operation has ended: nobody waits for it any more. Returns those who did, the oldest first: an heir's own came
+    /// before those it has inherited.
     mutating func end(_ id: UInt64) -> [Dependent] {
         let ended = dependents.removeValue(forKey: id)?.list ?? []
         for dependent in ended {
             dependencies[dependent.operation.id]?.removeAll { $0 == id }
             if dependencies[dependent.operation.id]?.isEmpty == true { dependencies[dependent.operation.id] = nil }
         }
-        return ended
+        return ended.sorted { $0.operation < $1.operation }
     }
 
     /// An operation that waited has ended itself. O(what it waited for), amortised.

@@ -29,6 +29,20 @@ extension Engine {
             setDeadline(ref, part: id.part, after: definition.value.timeout.microseconds)
         }
         if operations[ref].record.isDurable { expectEnd(ref, definition.value) }
+        if operations[ref].runs[index].isAdopted { stillRuns(ref, index) }
+    }
+
+    /// Of a run that was found again nothing is to be waited for: its time counts from its start.
+    private mutating func stillRuns(_ ref: OperationRef, _ index: Int) {
+        let run = operations[ref].runs[index]
+        let ran = max(0, now.realtime - run.started)
+        if run.ending == nil {
+            let timeout = run.definition.value.timeout.microseconds
+            setDeadline(ref, part: run.part, after: timeout - min(timeout, UInt64(ran)))
+        }
+        guard overdue[ref.id]?.since == nil else { return }
+        overdue[ref.id]?.slowAt = nil
+        expectEnd(ref, run.definition.value, ran: ran)
     }
 
     /// The start of a durable run waits for the store, and is no part of the time that it takes. The time that a spawn

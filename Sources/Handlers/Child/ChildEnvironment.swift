@@ -28,10 +28,8 @@ package enum ChildEnvironment {
         for variable in (surroundings?.inherited ?? []) + own + (surroundings?.files ?? []) {
             replace(variable.name, variable.value, in: &texts)
         }
-        if !instance.isEmpty {
-            texts.append(text("WATCHD_INSTANCE", Array(instance.utf8)))
-            texts.append(text("WATCHD_PART", Array("\(part)".utf8)))
-        }
+        if !instance.isEmpty { texts.append(text("WATCHD_INSTANCE", Array(instance.utf8))) }
+        texts.append(text("WATCHD_PART", Array("\(part)".utf8)))
         for (beginning, specifier) in beginnings {
             let value = context.value(specifier)
             let applies = !value.isEmpty || specifier.isLine && context.hasLine

@@ -57,7 +57,9 @@ package struct CredentialFolders: Sendable {
         }
         do {
             for name in names { try copy(name, from: source, to: folder, for: identity) }
-            try Linux.chown(folder, user: identity?.user, group: identity?.group)
+            if try !Self.isOwned(Linux.lstat(folder), by: identity) {
+                try Linux.chown(folder, user: identity?.user, group: identity?.group)
+            }
             try Linux.chmod(folder, 0o500)
             return folder
         } catch {
@@ -101,8 +103,14 @@ package struct CredentialFolders: Sendable {
         try Linux.open(target, [.writing, .creating, .exclusive], mode: 0o400).use { number throws(SystemError) in
             try Linux.writeAll(number, content)
             try Linux.fchmod(number, 0o400)
+            if try Self.isOwned(Linux.fstat(number), by: identity) { return }
             try Linux.fchown(number, user: identity?.user, group: identity?.group)
         }
+    }
+
+    /// Then nothing is asked for: the calls are refused even so where a service has no privileges (hardened.conf).
+    private static func isOwned(_ status: FileStatus, by identity: ProcessAttributes.Identity?) -> Bool {
+        identity?.user ?? status.userID == status.userID && identity?.group ?? status.groupID == status.groupID
     }
 
     /// Takes away the folder of a run. False: something is left, which the run has put there.

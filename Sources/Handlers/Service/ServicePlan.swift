@@ -84,7 +84,8 @@ struct ServicePlan: Sendable {
         var passed = ProcessContract()
         passed.passedEnvironment = definition.contract.passedEnvironment
         let all = ChildEnvironment.variables(
-            context, definition, queue: request.environment, try LaunchSurroundings(passed))
+            context, definition, queue: request.environment, try LaunchSurroundings(passed),
+            part: request.run.part)
         return try all.filter { variable in
             if isValid(variable) { return true }
             // The message on standard input has it.

@@ -54,6 +54,8 @@ final class ServiceRun: StartedRun, UnitListener {
     private var looksAgain = false
     /// Its process, as the engine was told.
     private var processID: Int32?
+    /// The engine knows that it runs: of one that an earlier watchd has started, it only hopes so.
+    private var isFound: Bool
     private var invocation: String?
     private var ending: (signal: Int32, mode: KillMode)?
     /// Of `ending`, where the manager has not taken it, or has not said so.
@@ -75,6 +77,7 @@ final class ServiceRun: StartedRun, UnitListener {
         (run, shared, self.request) = (request.run, request.definition, request)
         unit = ServiceName(request.run, handler: request.definition.value.name, environment.instance())
         (self.environment, self.earlier, self.began, self.ended) = (environment, earlier, began, ended)
+        isFound = true
         output = ServiceOutput(run, of: unit.text, environment)
     }
 
@@ -82,6 +85,7 @@ final class ServiceRun: StartedRun, UnitListener {
     init(_ request: AdoptRequest, _ unit: ServiceName, _ environment: RunEnvironment, ended: @escaping () -> Void) {
         (run, shared, self.request, self.unit) = (request.run, request.definition, nil, unit)
         (self.environment, earlier, began, self.ended) = (environment, RunOutput(), {}, ended)
+        isFound = false
         output = ServiceOutput(run, of: unit.text, environment)
         if request.pid > 0 { processID = request.pid }
     }
@@ -280,10 +284,11 @@ final class ServiceRun: StartedRun, UnitListener {
     /// With `exec` a process counts when its program has been executed.
     private func tellProcess(_ answers: UnitClient.Answers) {
         guard let number = answers.number(.processID).flatMap({ Int32(exactly: $0) }), number > 0,
-            definition.commandsOfUnit > 1 || (answers.number(.activeEnter) ?? 0) > 0, number != processID
+            definition.commandsOfUnit > 1 || (answers.number(.activeEnter) ?? 0) > 0,
+            number != processID || !isFound
         else { return }
         let isFirst = processID == nil
-        processID = number
+        (processID, isFound) = (number, true)
         environment.send(.runStarted(run, pid: number))
         environment.send(.runUsed(run, usage(nil)))
         if isFirst, request != nil { began() }

@@ -100,6 +100,18 @@ extension HandlerDefinition {
         let found = templates.flatMap(\.specifiers).first { $0.isOfPath || $0.isOfLine }
         return found.map { ($0.spelling, $0.isOfLine) }
     }
+
+    /// What it does is about one path or line: of an operation with several it would see the newest only.
+    package var isAboutOneEntry: Bool {
+        let template: Template? =
+            switch action {
+            case .exec: nil
+            case .log(let text): text
+            case .emit(_, let data): data
+            case .stream, .mail, .unit, .process, .client: nil
+            }
+        return specifierOfEntry != nil || template?.specifiers.contains { $0.isOfPath || $0.isOfLine } == true
+    }
 }
 
 extension Specifier {

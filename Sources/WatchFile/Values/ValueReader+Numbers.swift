@@ -48,9 +48,9 @@ extension ValueReader {
         return check(product.flatMap { $0.overflow ? nil : $0.partialValue }, in: range, &problems)
     }
 
-    /// Three or four octal digits of permission bits.
+    /// Octal digits of permission bits, as chmod(1) has them.
     func mode(_ problems: inout Problems) -> Int? {
-        guard (3...4).contains(text.bytes.count), text.bytes.allSatisfy(\.isDigit),
+        guard (1...4).contains(text.bytes.count), text.bytes.allSatisfy(\.isDigit),
             let mode = Int(text.string, radix: 8), (0...0o777).contains(mode)
         else {
             refuse(&problems, "is not an access mode from 0000 to 0777")

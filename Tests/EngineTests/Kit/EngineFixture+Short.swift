@@ -82,7 +82,8 @@ extension EngineFixture {
 
     func suspend(_ name: String) { command(.suspend(name: name, by: "test", reason: nil, until: nil)) }
 
-    func resume(_ name: String) { command(.resume(name: name)) }
+    @discardableResult
+    func resume(_ name: String) -> Token { command(.resume(name: name)) }
 
     func cancel(_ id: UInt64) { command(.cancel(operation: id)) }
 

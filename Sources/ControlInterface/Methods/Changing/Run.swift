@@ -48,12 +48,15 @@ package enum Run: ControlMethod {
             if texts.count == paths.count { self.paths = texts } else { pathsBase64 = paths.map(Base64.encode) }
         }
 
-        /// `nil`: both are given, or one is no Base64.
+        /// Absolute. `nil`: both are given, one is no Base64, or no path.
         package var pathBytes: [[UInt8]]? {
-            guard let pathsBase64 else { return (paths ?? []).map { Array($0.utf8) } }
-            let decoded = pathsBase64.compactMap(Base64.decode)
-            return paths == nil && decoded.count == pathsBase64.count ? decoded : nil
+            let given = pathsBase64?.compactMap(Base64.decode) ?? (paths ?? []).map { Array($0.utf8) }
+            guard paths == nil || pathsBase64 == nil, given.count == (pathsBase64 ?? paths ?? []).count else { return nil }
+            return given.allSatisfy { $0.first == UInt8(ascii: "/") && !$0.contains(0) } ? given : nil
         }
+
+        /// The member that has the paths.
+        package var pathsMember: String { (pathsBase64 == nil ? CodingKeys.paths : .pathsBase64).rawValue }
     }
 
     package struct Reply: Codable, Equatable, Sendable {

@@ -66,7 +66,9 @@ extension Runtime {
     func run(
         _ parameters: Run.Parameters, _ peer: Peer, _ ancestry: Ancestry?, _ done: @escaping Request.Completion
     ) {
-        guard let paths = parameters.pathBytes else { return done(.error(.invalidParameter("paths_base64"))) }
+        guard let paths = parameters.pathBytes else {
+            return done(.error(.invalidParameter(parameters.pathsMember)))
+        }
         var request = EngineCommand.RunCommand(
             name: parameters.name, paths: paths,
             lines: (parameters.lines ?? []).map { Array($0.utf8) }, data: parameters.data.map(Int64.init),

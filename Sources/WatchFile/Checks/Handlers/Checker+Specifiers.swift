@@ -15,6 +15,7 @@ extension Checker {
             }
         }
         checkRequired()
+        checkToldOfSeveral()
         checkData()
     }
 
@@ -26,18 +27,42 @@ extension Checker {
     private mutating func checkOneEntry(_ ambiguous: Set<Specifier>, _ source: SourceDraft, _ handler: HandlerDraft) {
         guard source.coalesces || handler.overlap == .restart && !source.hasNoKey else { return }
         for located in handler.specifiers where ambiguous.contains(located.specifier) {
-            let advice =
-                if source.id.kind == .path {
-                    "add Key=%p to it"
-                } else if source.coalesces {
-                    "add Coalesce=no to it"
-                } else {
-                    "drop Overlap=restart"
-                }
             problems.error(
-                "\(located.text.shown) is of one \(source.id.kind == .path ? "path" : "line"), but an operation of "
-                    + "\(source.title) may carry several: \(advice)\(handler.commands.isEmpty ? "" : ", or use %@")",
+                "\(severalEntries(located, source)): \(advice(source))\(handler.commands.isEmpty ? "" : ", or use %@")",
                 at: located.text)
+        }
+    }
+
+    private func severalEntries(_ located: TemplateText.Located, _ source: SourceDraft) -> String {
+        "\(located.text.shown) is of one \(source.id.kind == .path ? "path" : "line"), but an operation of "
+            + "\(source.title) may carry several"
+    }
+
+    private func advice(_ source: SourceDraft) -> String {
+        if source.id.kind == .path { return "add Key=%p to it" }
+        return source.coalesces ? "add Coalesce=no to it" : "drop Overlap=restart"
+    }
+
+    /// Handlers that `On…=` starts are told of one operation each, which may have had several paths or lines itself.
+    private mutating func checkToldOfSeveral() {
+        var isWarned: Set<Int> = []
+        for source in sources where source.coalesces {
+            let ambiguous = ambiguousSpecifiers(of: source)
+            var pending = ambiguous.isEmpty ? [] : source.routes.compactMap { handlerIndices[$0.handler] }
+            var known = Set(pending)
+            while let index = pending.popLast() {
+                for told in handlers[index].completions.compactMap({ handlerIndices[$0.name.string] })
+                where known.insert(told).inserted {
+                    pending.append(told)
+                    guard !handlers[told].commands.isEmpty,
+                        let located = handlers[told].specifiers.first(where: { ambiguous.contains($0.specifier) }),
+                        isWarned.insert(told).inserted
+                    else { continue }
+                    problems.warning(
+                        "\(severalEntries(located, source)), of which the newest is told: \(advice(source)), or use %@",
+                        at: located.text)
+                }
+            }
         }
     }
 
