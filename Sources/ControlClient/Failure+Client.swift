@@ -150,7 +150,7 @@ extension Failure {
                 "the source starts it with the next connection, or when its descriptor is ready"
             )
         case .notSupervised(let name):
-            ("\(name) is not started by watchd", "start and stop are for a [Process] with Command=")
+            ("\(name) is no [Process] that watchd starts itself", "it has to have Command=")
         case .notUp(let name, let reason): ("\(name): \(reason)", "watchctl explain \(name)")
         case .draining:
             (

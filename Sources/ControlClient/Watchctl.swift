@@ -2,6 +2,7 @@ import ControlInterface
 import Glibc
 import LinuxSystem
 import Schedule
+import Synchronization
 
 /// `watchctl`: arguments → a call → a rendering for people, or JSON. It is the only place of this program that prints
 /// and exits.
@@ -13,7 +14,8 @@ package enum Watchctl {
         do throws(Failure) {
             let invocation = try Invocation(bytes: Linux.arguments)
             isJSON = invocation.has(.json)
-            exit(try run(invocation).rawValue)
+            let code = try run(invocation)
+            exit((code == .done && isOutputLost.load(ordering: .relaxed) ? .failed : code).rawValue)
         } catch {
             write((isJSON ? error.json : error.text).utf8, to: STDERR_FILENO)
             exit(error.exitCode.rawValue)
@@ -31,6 +33,7 @@ package enum Watchctl {
             socketPath: invocation.options[.socket] ?? usual.path, isDefaultSocket: !invocation.has(.socket),
             isJSON: invocation.has(.json), screen: screen(invocation), write: { write($0.utf8, to: STDOUT_FILENO) },
             remark: { write($0.utf8, to: STDERR_FILENO) }, writeBytes: { write($0, to: STDOUT_FILENO) })
+        isFollowing.store(invocation.verb.name == "follow" || invocation.has(.follow), ordering: .relaxed)
         session.limit = try invocation.limit()
         session.later = invocation.later
         if invocation.has(.version) {
@@ -69,12 +72,20 @@ package enum Watchctl {
         Linux.environment(name).flatMap { $0.isEmpty ? nil : String(validating: $0, as: UTF8.self) }
     }
 
+    /// Something could not be written to standard output. What was asked for was done all the same.
+    private static let isOutputLost = Atomic(false)
+    /// Printing is all that is asked for, and it has no end of its own.
+    private static let isFollowing = Atomic(false)
+
     private static func write(_ bytes: some Collection<UInt8>, to descriptor: Int32) {
         do throws(SystemError) {
             try Linux.writeAll(descriptor, bytes)
         } catch {
-            // The reader has gone, or the disk is full: there is nobody to tell but the exit status.
-            exit(ExitCode.failed.rawValue)
+            // The reader has gone: there is nobody to tell but the exit status.
+            guard descriptor == STDOUT_FILENO, error.errno != .brokenPipe else { exit(ExitCode.failed.rawValue) }
+            guard !isOutputLost.exchange(true, ordering: .relaxed) else { return }
+            write("watchctl: standard output cannot be written to: \(error.errno)\n".utf8, to: STDERR_FILENO)
+            if isFollowing.load(ordering: .relaxed) { exit(ExitCode.failed.rawValue) }
         }
     }
 }

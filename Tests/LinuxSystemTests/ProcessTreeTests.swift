@@ -24,6 +24,34 @@ import Testing
         }
     }
 
+    /// The shell and its child are 1 and 2 to themselves.
+    @Test(.enabled(if: geteuid() == 0)) func aProcessNamedInANamespaceOfItsOwnIsFoundHere() throws {
+        let words = ["unshare", "--pid", "--fork", "sh", "-c", "sleep 1000 & wait"].map { Array($0.utf8) }
+        let number = try Linux.open("/dev/null", .readingAndWriting).release()
+        defer { FileDescriptor(owning: number).close() }
+        let program = try Program(words, environment: Program.environment, descriptors: [number, number, number])
+        defer {
+            program.send(SIGKILL)
+            program.wait()
+        }
+        func child(of process: Int32) -> Int32? {
+            let text = (try? Linux.readFile("/proc/\(process)/task/\(process)/children", limit: 4096)) ?? []
+            return text.split(separator: UInt8(ascii: " ")).first.flatMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        }
+        var (shell, sleep): (Int32?, Int32?)
+        try wait(for: "its child") {
+            shell = child(of: program.processID)
+            sleep = shell.flatMap(child)
+            return sleep != nil
+        }
+        let client = try #require(shell)
+        defer { try? Linux.kill(process: client, signal: SIGKILL) }
+        #expect(Linux.process(1, asNamedBy: client) == client)
+        #expect(Linux.process(2, asNamedBy: client) == sleep)
+        #expect(Linux.process(client, asNamedBy: client) == nil)
+        #expect(Linux.process(client, asNamedBy: Linux.processID) == client)
+    }
+
     @Test(arguments: ["cat", "a b", "a) R 1 (b", "two\nlines", ""])
     func aLineIsTakenApartWhateverTheNameIs(name: String) throws {
         let line =

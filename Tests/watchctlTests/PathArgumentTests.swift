@@ -42,6 +42,11 @@ import Varlink
         #expect(try PathArgument.path(Array("caf\\xe9.txt".utf8)) == folder + [UInt8(ascii: "/")] + Self.cafe)
     }
 
+    @Test func theSlashThatAShellCompletesAFolderWithIsNoPartOfIt() throws {
+        #expect(try PathArgument.path(Array("/srv/in//".utf8)) == Array("/srv/in".utf8))
+        #expect(try PathArgument.path(Array("//".utf8)) == Array("/".utf8))
+    }
+
     @Test func onlyAPathMayBeAnyBytes() throws {
         func bytes(_ words: [String], _ last: [UInt8]) -> [[UInt8]] { words.map { Array($0.utf8) } + [last] }
         let path = [UInt8(ascii: "/")] + Self.cafe

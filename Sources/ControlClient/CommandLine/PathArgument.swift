@@ -35,8 +35,11 @@ enum PathArgument {
         return Array(bytes.printable.utf8) == text ? bytes : nil
     }
 
-    private static func absolute(_ path: [UInt8]) throws(Failure) -> [UInt8] {
+    private static func absolute(_ argument: [UInt8]) throws(Failure) -> [UInt8] {
         let slash = UInt8(ascii: "/")
+        // A shell completes the name of a folder with a slash, which watchd has no use for.
+        let end = argument.lastIndex { $0 != slash } ?? 0
+        let path = Array(argument.prefix(end + 1))
         if path.first == slash { return path }
         guard let folder = try? Linux.readlink("/proc/self/cwd") else {
             throw .usage(

@@ -7,7 +7,11 @@ extension Runtime {
     func names(_ parameters: ListNames.Parameters) -> ListNames.Reply {
         let kind = parameters.kind
         var names = kind.takesSources ? sourceNames(kind) : []
-        if kind.takesHandlers { names += Self.names("handler", engine.handlerViews.lazy.map(\.definition.name)) }
+        if kind.takesHandlers {
+            // What stands for clients is none that anybody starts.
+            let handlers = engine.handlerViews.lazy.map(\.definition.name).filter { !$0.hasPrefix("@") }
+            names += Self.names("handler", handlers)
+        }
         if kind.takesQueues {
             let queues = engine.queueViews.lazy.filter { kind != .suspended || !$0.suspensions.isEmpty }
             names += Self.names("queue", queues.map(\.definition.name))

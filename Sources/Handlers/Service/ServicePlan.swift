@@ -244,7 +244,14 @@ struct ServicePlan: Sendable {
             // By which the lines of a user's unit are found.
             Setting("SyslogIdentifier", .string(UnitHub.ownScope == .user ? name.text : handler)),
             Setting("LogExtraFields", .array("ay", fields.map { .bytes(Array("\($0.0)=\($0.1)".utf8)) })),
-        ]
+        ] + staying(request.definition.value)
+    }
+
+    /// What ends or isolates all units ends it behind watchd, which has seen to it by then. Not of `oneshot`, whose start
+    /// lasts as long as its commands: a restart of watchd would wait for them.
+    private static func staying(_ definition: HandlerDefinition) -> [Setting] {
+        let own = definition.commandsOfUnit == 1 ? UnitHub.ownUnit : nil
+        return [Setting("IgnoreOnIsolate", .boolean(true))] + (own.map { [Setting("Before", .strings([$0]))] } ?? [])
     }
 }
 

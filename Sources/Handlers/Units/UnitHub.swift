@@ -40,6 +40,17 @@ package final class UnitHub {
         return places.contains { Linux.environment($0) != nil } ? .user : .system
     }
 
+    /// The service that watchd itself runs in, by its cgroup; `nil`: none, or another process of a session.
+    package static let ownUnit: String? = {
+        let text = (try? Linux.readFile("/proc/self/cgroup", limit: 1 << 16)) ?? []
+        let line = text.split(separator: UInt8(ascii: "\n")).first { line in
+            line.starts(with: "0::/".utf8) || line.dropFirst(2).starts(with: "name=systemd:/".utf8)
+        }
+        let names = String(decoding: line ?? [], as: UTF8.self).split(separator: "/").dropFirst()
+        let unit = names.last { name in [".service", ".scope", ".slice"].contains { name.hasSuffix($0) } }
+        return unit?.hasSuffix(".service") == true ? unit.map(String.init) : nil
+    }()
+
     // MARK: Listeners
 
     func add(_ listener: any UnitListener) {

@@ -83,6 +83,37 @@ extension Linux {
         return users.first.flatMap { UInt32($0) }
     }
 
+    /// The number here of a process that another one names by a number of its own, which is another one where that has a
+    /// PID namespace to itself (a container, `pid_namespaces(7)`). Of such a namespace only the process itself, its
+    /// children and those above it are found; `nil`: it is none of them.
+    package static func process(_ number: Int32, asNamedBy client: Int32) -> Int32? {
+        let space = space(of: client)
+        guard client <= 0 || space != nil && space != Self.space(of: processID) else { return number }
+        var candidates = [client] + children(of: client)
+        var place = place(of: client)
+        while let parent = place?.parentID, parent > 1, candidates.count < 1024 {
+            candidates.append(parent)
+            place = Self.place(of: parent)
+        }
+        return candidates.first { self.space(of: $0) == space && innermostNumber(of: $0) == number }
+    }
+
+    /// Its PID namespace; `nil`: it has ended, or may not be looked at.
+    private static func space(of process: Int32) -> [UInt8]? { try? readlink("/proc/\(process)/ns/pid") }
+
+    private static func children(of process: Int32) -> [Int32] {
+        let text = (try? readFile("/proc/\(process)/task/\(process)/children", limit: 1 << 14)) ?? []
+        return text.split(separator: UInt8(ascii: " ")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// Its number in its own namespace: the last of the line `NSpid:` of `/proc/PID/status`.
+    private static func innermostNumber(of process: Int32) -> Int32? {
+        let text = (try? readFile("/proc/\(process)/status", limit: 65_536)) ?? []
+        let line = text.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "NSpid:".utf8) }
+        let number = line?.split(separator: UInt8(ascii: "\t")).last
+        return number.flatMap { Int32(String(decoding: $0, as: UTF8.self)) }
+    }
+
     /// Bytes of an environment that are looked at: more than the 6 MiB that the kernel gives a new program for it and
     /// its arguments together (`execve(2)`).
     private static let largestEnvironment = 8 << 20

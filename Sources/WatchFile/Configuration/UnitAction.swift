@@ -8,6 +8,9 @@ package struct UnitAction: Equatable, Sendable {
 
         /// A unit may run afterwards, so that its end can be waited for.
         package var mayStart: Bool { self != .stop && self != .reload }
+
+        /// A unit that runs may be ended first.
+        package var ends: Bool { self != .start && self != .reload }
     }
 
     /// Names with their suffix; specifiers stand in the instance of a template only. Never empty.

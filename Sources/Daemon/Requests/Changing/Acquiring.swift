@@ -14,7 +14,7 @@ extension Runtime {
             return done(.of(.refused(reason: "\(Tickets.limit) processes hold units of semaphores already")))
         }
         let process: Tickets.ProcessEnd
-        switch end(of: parameters.pid) {
+        switch end(of: parameters.pid, as: peer) {
         case .failure(let refusal): return done(refusal.answer)
         case .success(let end): process = end
         }
@@ -71,6 +71,17 @@ extension Runtime {
     struct NoProcess: Error { var answer: Request.Answer }
 
     /// - Parameter pid: as a client names it.
+    func end(of pid: Int, as peer: Peer) -> Swift.Result<Tickets.ProcessEnd, NoProcess> {
+        guard let named = Int32(exactly: pid), named > 0 else {
+            return .failure(NoProcess(answer: .error(.invalidParameter("pid"))))
+        }
+        guard let here = Linux.process(named, asNamedBy: peer.processID) else {
+            return .failure(NoProcess(answer: .of(.noSuchProcess(pid: pid))))
+        }
+        return end(of: Int(here))
+    }
+
+    /// - Parameter pid: as it is known here.
     func end(of pid: Int) -> Swift.Result<Tickets.ProcessEnd, NoProcess> {
         // watchd itself would never leave.
         guard let number = Int32(exactly: pid), number > 0, number != Linux.processID else {

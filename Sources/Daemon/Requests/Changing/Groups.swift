@@ -11,7 +11,7 @@ extension Runtime {
         guard tickets.hasRoom else { return done(.of(.tooManyTickets(limit: Tickets.limit))) }
         var process: Tickets.ProcessEnd?
         if let pid = parameters.pid {
-            switch end(of: pid) {
+            switch end(of: pid, as: peer) {
             case .failure(let refusal): return done(refusal.answer)
             case .success(let end): process = end
             }

@@ -7,16 +7,22 @@ extension Checker {
             guard let entry = draft.entries.entry(key), !entry.isDefault, !draft.entries.has(span) else { continue }
             problems.error("\(key)= needs \(span)=", at: entry.keyText)
         }
-        checkIsReached("LateSec", before: "StartTimeoutSec", draft)
-        checkIsReached("SlowSec", before: "TimeoutSec", draft)
+        // That of all handlers is for those that may take so long.
+        if let (late, end) = reached("LateSec", after: "StartTimeoutSec", draft) {
+            problems.error("LateSec=\(late.span) is never reached: StartTimeoutSec=\(end) comes first", at: late.text)
+        }
+        if let (slow, end) = reached("SlowSec", after: "TimeoutSec", draft) {
+            problems.warning(
+                "SlowSec=\(slow.span) is reached only by what TimeoutSec=\(end) does not end at once", at: slow.text)
+        }
     }
 
-    private mutating func checkIsReached(_ key: String, before limit: String, _ draft: HandlerDraft) {
-        guard let entry = draft.entries.entry(key), let span = entry.value?.span, span != .infinity,
+    private func reached(
+        _ key: String, after limit: String, _ draft: HandlerDraft
+    ) -> (late: (span: String, text: SourceText), end: String)? {
+        guard let entry = draft.entries.entry(key), !entry.isDefault, let span = entry.value?.span, span != .infinity,
             let end = draft.entries[limit]?.span, end != .infinity, end <= span
-        else { return }
-        // The handler's own entry is the one that has to be changed.
-        let place = entry.isDefault ? draft.entries.entry(limit) ?? entry : entry
-        problems.error("\(key)=\(span.brief) is never reached: \(limit)=\(end.brief) comes first", at: place.text)
+        else { return nil }
+        return ((span.brief, entry.text), end.brief)
     }
 }

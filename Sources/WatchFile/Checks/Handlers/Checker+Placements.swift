@@ -14,11 +14,31 @@ extension Checker {
         let queuesByName = Dictionary(queues.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let areBarriers = handlers.map { $0.entries["Barrier"]?.flag == true }
         let havePriority = handlers.map { ($0.entries["Priority"]?.word ?? "normal") != "normal" }
-        for placement in placements(queuesByName) {
+        let placements = placements(queuesByName)
+        checkRequiredIsKept(placements)
+        for placement in placements {
             let handler = handlers[placement.handler]
             if areBarriers[placement.handler] { checkBarrier(placement, handler) }
             if havePriority[placement.handler] { checkPriority(placement, handler) }
             if handler.isUnacknowledgedStream { checkDurable(placement, handler) }
+        }
+    }
+
+    /// A durable operation that requires one that a kill or a stop ends is cancelled with it.
+    private mutating func checkRequiredIsKept(_ placements: [Placement]) {
+        let lost = Dictionary(
+            placements.filter { !$0.queue.isDurable }.map { ($0.handler, $0.queue.name) },
+            uniquingKeysWith: { first, _ in first })
+        for (index, queue) in Dictionary(
+            placements.filter(\.queue.isDurable).map { ($0.handler, $0.queue.name) },
+            uniquingKeysWith: { first, _ in first }
+        ).sorted(by: { $0.key < $1.key }) {
+            for reference in handlers[index].required {
+                guard let other = handlerIndices[reference.name.string].flatMap({ lost[$0] }) else { continue }
+                problems.warning(
+                    "\(reference.name.string) runs on \(other), which is not durable: where watchd ends before it does, "
+                        + "\(handlers[index].title) is cancelled, though \(queue) is durable", at: reference.name.text)
+            }
         }
     }
 
