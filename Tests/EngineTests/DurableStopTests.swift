@@ -10,6 +10,22 @@ import WatchFile
         EngineFixture(configuration, restoring: DurableTests.state(fixture.writes, ended: fixture.ended))
     }
 
+    /// The end of the system cancels jobs beside watchd's own end; a unit that fails at any other time has failed.
+    @Test(arguments: [true, false]) func aDurableJobThatFailsWhileWatchdStopsRunsAgain(isDurable: Bool) {
+        let configuration = Configuration.of(
+            queues: [QueueDefinition(name: "q", isDurable: isDurable)],
+            handlers: [.exec("h") { $0.action = .unit(UnitAction(units: [Template(literal: "a.service")])) }],
+            sources: [.custom("c", to: "h", on: "q")])
+        let fixture = EngineFixture(configuration)
+        fixture.emit("c")
+        fixture.spawn(fixture.runs[0])
+        fixture.send(.drain)
+        fixture.endFirst(nil, reason: "its job was cancelled")
+        #expect(fixture.results == (isDurable ? [] : ["h failed"]))
+        let again = restarted(fixture, configuration)
+        #expect(again.starts.count == (isDurable ? 1 : 0))
+    }
+
     @Test func aSignalReachesWhatRunsThoughTheStoreFails() {
         let fixture = EngineFixture(DurableTests.configuration())
         fixture.emit("c")

@@ -85,6 +85,7 @@ extension Engine {
         if isOfClient(operations[ref].handler) { return endHold(ref.id) }
         let definition = operations[ref].runs[index].definition
         giveSlot(definition)
+        if isEndedByStop(ref, operations[ref].runs[index], exit) { operations[ref].runs[index].ending = .stopped }
         var verdict = Self.judge(operations[ref].runs[index], exit, reason)
         (verdict.exit, verdict.output) = (exit, output)
         guard verdict.result == .done, definition.value.action.performer == .engine else {
@@ -92,6 +93,11 @@ extension Engine {
         }
         // Its conditions hold.
         act(ref, part: id.part, definition.value)
+    }
+
+    /// The end of the system ends watchd, and cancels the jobs of its units as well.
+    private func isEndedByStop(_ ref: OperationRef, _ run: Run, _ exit: Exit?) -> Bool {
+        life.isStopping && run.isOfUnits && run.ending == nil && exit != .exited(0) && runsAgain(ref)
     }
 
     /// There is no process that a stop could wait for.

@@ -319,7 +319,9 @@ final class ServiceRun: StartedRun, UnitListener {
         client.queue("StopUnit", unit.text) { [weak self, weak client] start in
             guard let self, let client, case .stopping(let end) = phase else { return }
             switch start {
-            case .job(let job): stopJob = job
+            case .job(let job):
+                stopJob = job
+                stopsWithWatchd(job, client)
             // There is nothing to be stopped any more.
             case .refused: stopped(client)
             case .unanswered(let reason):
@@ -328,6 +330,17 @@ final class ServiceRun: StartedRun, UnitListener {
             }
         }
         environment.units.flush()
+    }
+
+    /// A job that stops or restarts watchd comes before that of the unit, which stays behind it (`ServicePlan`): nothing
+    /// but the processes is waited for then.
+    private func stopsWithWatchd(_ job: String, _ client: UnitClient) {
+        guard let own = UnitHub.ownUnit, definition.commandsOfUnit == 1 else { return }
+        client.job(of: own) { [weak self, weak client] found in
+            guard let self, let client, found != nil, case .stopping = phase, stopJob == job else { return }
+            if definition.killMode == .tree { client.kill(unit.text, all: true, signal: SIGKILL) }
+            stopped(client)
+        }
     }
 
     private func stopAgain(_ end: ServiceEnd) {

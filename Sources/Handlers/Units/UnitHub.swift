@@ -43,11 +43,14 @@ package final class UnitHub {
     /// The service that watchd itself runs in, by its cgroup; `nil`: none, or another process of a session.
     package static let ownUnit: String? = {
         let text = (try? Linux.readFile("/proc/self/cgroup", limit: 1 << 16)) ?? []
-        let line = text.split(separator: UInt8(ascii: "\n")).first { line in
-            line.starts(with: "0::/".utf8) || line.dropFirst(2).starts(with: "name=systemd:/".utf8)
+        // The manager's is the unified hierarchy, or that of its name where there is none.
+        let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
+        let line =
+            lines.first { $0.hasPrefix("0::/") && $0 != "0::/" }
+            ?? lines.first { $0.split(separator: ":").dropFirst().first == "name=systemd" }
+        let unit = line?.split(separator: "/").dropFirst().last { name in
+            [".service", ".scope", ".slice"].contains { name.hasSuffix($0) }
         }
-        let names = String(decoding: line ?? [], as: UTF8.self).split(separator: "/").dropFirst()
-        let unit = names.last { name in [".service", ".scope", ".slice"].contains { name.hasSuffix($0) } }
         return unit?.hasSuffix(".service") == true ? unit.map(String.init) : nil
     }()
 

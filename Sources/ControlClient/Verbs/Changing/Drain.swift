@@ -7,7 +7,8 @@ extension Verb {
         notes: [
             "What has its place in the queue runs to its end; what comes later waits until “watchctl resume”. It returns when",
             "nothing runs any more. If --timeout is over before that, or watchctl is interrupted, everything goes on as before.",
-            "What waits in a queue that is suspended already stays there, and is counted.",
+            "What waits in a queue that is suspended already stays there, and is counted. A global queue that others lead to",
+            "goes on with what comes for itself until those are empty.",
         ]
     ) { (invocation, session) throws(Failure) in
         let timeout = try timeout(invocation)

@@ -7,7 +7,7 @@ extension Verb {
         notes: [
             "Of a path, which begins with /, ./ or ../ and need not exist, it says which sources see it, why others do not,",
             "and what became of its last events. It may be written as watchctl prints it: \\xHH for a byte, \\\\ for a",
-            "backslash.",
+            "backslash. Of one bare name a handler comes before its source, and all else before both.",
         ]
     ) { (invocation, session) throws(Failure) in
         let (target, bytes) = (invocation.operands[0], invocation.operandBytes[0])

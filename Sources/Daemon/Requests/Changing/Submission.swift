@@ -170,10 +170,7 @@ struct Submission: Sendable {
             guard peer.role == .administrator else {
                 throw .notPermitted(reason: "only root and the group watchd run commands as another user")
             }
-            if own != 0, peer.userID == own, UInt32(name) ?? (try? Linux.account(named: name))?.userID == own {
-                return try user(nil, peer)
-            }
-            guard own == 0 else {
+            guard own == 0 || (UInt32(name) ?? (try? Linux.account(named: name))?.userID) == own else {
                 throw .refused(reason: "watchd runs as user \(own), not as root, and can run nothing as another user")
             }
             guard !name.isEmpty, name.utf8.count <= Submit.nameLimit, !name.utf8.contains(0) else {
