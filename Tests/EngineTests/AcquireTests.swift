@@ -164,6 +164,16 @@ import WatchFile
         next.endAll()
     }
 
+    @Test func aHoldWithoutItsSemaphoreEndsWithItsProcess() {
+        let fixture = fixture(.of("s", 1))
+        _ = acquire(fixture)
+        let next = EngineFixture(.of(), restoring: DurableTests.state(fixture.writes, ended: [], runsGoOn: true))
+        #expect(next.engine.orphanHolders.map(\.operation) == [1])
+        #expect(next.engine.orphanHolders.map(\.holder) == [Self.holder])
+        release(next, 1)
+        #expect(next.engine.orphanCount == 0 && next.results == ["@acquire s:1 cancelled"])
+    }
+
     /// Nothing of watchd's ends the process: not even the loss of its semaphore.
     @Test func aHoldWithoutItsSemaphoreWaitsForIt() {
         let fixture = fixture(.of("s", 1))

@@ -250,6 +250,7 @@ extension Runtime {
             snapshots.take(contents, state)
             handle(.restored(state))
             watchTickets(state)
+            watchOrphanHolders()
             snapshots.begin(parts.configuration)
             sources?.positionsCame()
             forgetKept()

@@ -195,6 +195,7 @@ final class Runtime {
         members.restore(state)
         engine.restore(state)
         watchTickets(state)
+        watchOrphanHolders()
     }
 
     /// Asks the engine in its place. A function of the engine that only reads is called with a copy of the whole, if it

@@ -524,6 +524,11 @@ extension Engine {
     /// Stored operations in no table: those orphans, and what the stop leaves to the next start; oldest first.
     package var unplacedViews: [OperationView] { journal.unplaced.map { view($0) } }
 
+    /// Those of them that hold units of a semaphore for a client's process.
+    package var orphanHolders: [(operation: UInt64, holder: CommandFact.Holder)] {
+        journal.orphans.byAge.compactMap { orphan in orphan.holder.map { (orphan.id, $0) } }
+    }
+
     /// How many of them wait for each handler or queue, by its full name, and since when the oldest does.
     package var missingSections: [String: (count: Int, since: Int64)] {
         journal.orphans.byAge.reduce(into: [:]) { all, orphan in

@@ -93,7 +93,12 @@ extension Engine {
 
     /// The process of the client has ended.
     mutating func endHold(_ id: UInt64) {
-        guard let ref = operations.ref(id: id), isOfClient(operations[ref].handler) else { return }
+        guard let ref = operations.ref(id: id) else {
+            // Its semaphore is in no watch file any more.
+            if journal.orphans[id]?.holder != nil { _ = cancelOrphan(id) }
+            return
+        }
+        guard isOfClient(operations[ref].handler) else { return }
         guard let run = operations[ref].runs.first else { return cancel(ref) }
         attemptEnded(ref, part: run.part, Verdict(result: .done))
     }

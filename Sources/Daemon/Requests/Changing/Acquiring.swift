@@ -1,5 +1,6 @@
 import ControlInterface
 import Engine
+import EventSources
 import LinuxSystem
 import Varlink
 import WatchFile
@@ -59,6 +60,20 @@ extension Runtime {
         }
         holders[id] = process
         process.ended = end
+    }
+
+    /// Of operations whose semaphore is in no watch file any more; to be called when the engine has them.
+    func watchOrphanHolders() {
+        for (id, holder) in engine.orphanHolders {
+            if case .success(let process) = end(of: Int(holder.process)) {
+                if process.holder == holder {
+                    keep(process, for: id)
+                    continue
+                }
+                process.cancel()
+            }
+            core.async { [bound] in bound.value.command(.endHold(operation: id)) { _ in } }
+        }
     }
 
     private func standing(semaphore name: String) -> String {
