@@ -102,6 +102,32 @@ import Varlink
         }
     }
 
+    /// `Stop` with a name is not `StopProcess`.
+    @Test func aMemberThatAMethodWithoutParametersDoesNotKnowIsRefused() throws {
+        try AskedRuntime.with(Self.watch) { asked in
+            let service = "io.systemd.service"
+            for method in [Stop.fullName, GetStatus.fullName, "\(service).Ping", "\(service).Reload"] {
+                let answer = try asked.ask(method, .object(["name": .string("poke")]))
+                #expect(answer.error == "InvalidParameter", "\(method): \(answer)")
+            }
+            #expect(try asked.ask("\(service).Ping", .object([:])).error == nil)
+        }
+    }
+
+    @Test(arguments: [["rel"], ["/a\0b"], [""], ["/a", "-n"]])
+    func aPathThatIsNoneStartsNothing(paths: [String]) throws {
+        try AskedRuntime.with(Self.watch) { asked in
+            let run: [String: JSONValue] = ["name": .string("h"), "paths": .array(paths.map { .string($0) })]
+            let path = try asked.ask(Run.fullName, .object(run))
+            #expect(path.error == "InvalidParameter")
+            let lines: [String: JSONValue] = ["name": .string("h"), "lines": .array([.string("a\nb")])]
+            let line = try asked.ask(Run.fullName, .object(lines))
+            #expect(line.error == "Refused")
+            let history = try asked.call(ListHistory.self, .init())
+            #expect(history.operations.isEmpty)
+        }
+    }
+
     @Test func aNameThatIsNoneIsRefusedWithTheNearest() throws {
         try AskedRuntime.with(Self.watch) { asked in
             for method in [ListSources.fullName, Explain.fullName, Suspend.fullName, Run.fullName] {

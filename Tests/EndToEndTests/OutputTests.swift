@@ -28,6 +28,28 @@ import Testing
         }
     }
 
+    /// The work is done all the same, and its end is the status.
+    @Test func outputThatCannotBeWrittenIsSaid() throws {
+        let text = """
+            [Custom poke]
+            Exec=/bin/sh -c 'echo x; exit 3'
+
+            """
+        try Watchd.run(text) { watchd in
+            let watchctl = try Products.path("watchctl")
+            func full(_ words: String...) throws -> Finished {
+                let script = "\"$0\" --socket \"$1\" \(words.joined(separator: " ")) >/dev/full"
+                return try Program.run(["/bin/sh", "-c", script, watchctl, watchd.socket])
+            }
+            let remark = "watchctl: standard output cannot be written to: "
+            let emit = try full("emit", "poke")
+            #expect(emit.code == 1 && emit.errorText.hasPrefix(remark), "\(emit)")
+            let run = try full("run", "--wait", "poke")
+            #expect(run.code == 3 && run.errorText.hasPrefix(remark), "\(run)")
+            #expect(run.errorText.hasSuffix("FAILED exit 3\n"))
+        }
+    }
+
     @Test func outputIsReadWhileItIsWritten() throws {
         let text = """
             [Custom job]

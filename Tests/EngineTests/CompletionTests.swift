@@ -53,6 +53,22 @@ struct CompletionTests {
         #expect(again.results == [String](repeating: "after done", count: operations))
     }
 
+    /// Nor by the restart that `Overlap=restart` means.
+    @Test func aRestartTakesNoPathAwayFromAHandlerThatIsAboutOne() {
+        let key = KeyRule.template(Template(parts: [.specifier(.path)]))
+        let fixture = EngineFixture(
+            .of(
+                handlers: [
+                    .exec("h") { $0.completions.success = ["after"] },
+                    .exec("after") { ($0.action, $0.overlap) = (Self.command(.path), .restart) },
+                ], sources: [.path("p", to: "h", key: key)]))
+        for path in ["/a/1", "/a/2"] { fixture.path("p", .written, path, root: "/a") }
+        for _ in 0..<2 { fixture.end("h") }
+        fixture.end("after", .signaled(15))
+        for _ in 0..<2 { fixture.end("after") }
+        #expect(fixture.results.filter { $0 == "after done" }.count == 2)
+    }
+
     @Test func finishedIsToldHoweverItEnded() {
         let fixture = fixture { $0.completions.finished = ["after"] }
         for _ in 0..<4 { fixture.emit("x") }

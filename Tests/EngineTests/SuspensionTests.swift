@@ -192,7 +192,9 @@ struct SuspensionTests {
             Configuration.of(handlers: [.exec("h")], sources: [.custom("c", to: "h")])
         )
         let fixture = EngineFixture(with)
-        func isSuspended() -> Bool? { fixture.engine.queueViews.first { $0.definition.name == "q" }.map { !$0.suspensions.isEmpty } }
+        func isSuspended() -> Bool? {
+            fixture.engine.queueViews.first { $0.definition.name == "q" }.map { !$0.suspensions.isEmpty }
+        }
         for isResumed in [false, true] {
             fixture.suspend("q")
             #expect(

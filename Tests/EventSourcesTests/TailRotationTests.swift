@@ -285,6 +285,25 @@ import WatchFile
         #expect(told == ["line"])
     }
 
+    /// Compressed beside watchd, by who gives it another time than gzip itself does.
+    @Test(arguments: ["rm log.1", "rm log.1; : >log"])
+    func whatWasReadAndCompressedIntoAnotherFileIsNotLost(_ rest: String) throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            defer { rim.on(source) { $0.close() } }
+            try rim.waitUntilArmed()
+            try folder.append("log", "begin\n")
+            try wait(for: "the beginning") { !rim.texts.isEmpty }
+            let script = "mv log log.1; gzip -c log.1 >log.1.gz; \(rest)"
+            #expect(try Program.run(["/bin/sh", "-c", script], folder: folder.path).code == 0)
+            try folder.append("log", "line\n")
+            try wait(for: "the line") { rim.texts.last == "line" }
+            #expect(rim.gap == 0 && rim.warnings.isEmpty, "\(rim.warnings)")
+        }
+    }
+
     @Test func anotherFileWithTheSameInodeAndBeginningIsNotTakenForIt() throws {
         let header = String(repeating: "the same beginning\n", count: 20)
         try Folder.with { folder in

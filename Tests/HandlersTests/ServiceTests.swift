@@ -13,6 +13,17 @@ import WatchFile
 @Suite("Runs as services", .ownThread) struct ServiceTests {
     private let instance = InstanceName(folder: "/state", secret: Array("0123456789abcdef".utf8))
 
+    @Test(arguments: [
+        ("0::/system.slice/watchd.service/daemon\n", "watchd.service"),
+        ("9:name=systemd:/\n1:cpu:/\n0::/system.slice/watchd.service\n", "watchd.service"),
+        ("2:cpu:/\n1:name=systemd:/system.slice/watchd.service\n0::/\n", "watchd.service"),
+        ("0::/user.slice/user-0.slice/user@0.service/app.slice/watchd.service\n", "watchd.service"),
+        ("0::/user.slice/user-0.slice/session-1.scope\n", nil),
+        ("0::/user.slice/user-0.slice/user@0.service/app.slice/terminal.scope\n", nil), ("0::/\n", nil), ("", nil),
+    ]) func itsOwnServiceIsKnownByItsGroup(text: String, unit: String?) {
+        #expect(UnitHub.unit(Array(text.utf8)) == unit)
+    }
+
     private func request(_ change: (inout HandlerDefinition) -> Void = { _ in }) -> StartRequest {
         let words = ["/bin/echo", "a$b", "c d"].map { Command.Word.template(Template(literal: $0)) }
         var definition = HandlerDefinition(name: "x.y-1", action: .exec([Command(words: words)]))

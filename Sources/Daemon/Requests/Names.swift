@@ -8,7 +8,7 @@ extension Runtime {
         let kind = parameters.kind
         var names = kind.takesSources ? sourceNames(kind) : []
         if kind.takesHandlers {
-            // What stands for clients is none that anybody starts.
+            // Nobody starts one that stands for clients.
             let handlers = engine.handlerViews.lazy.map(\.definition.name).filter { !$0.hasPrefix("@") }
             names += Self.names("handler", handlers)
         }

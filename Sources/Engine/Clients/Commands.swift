@@ -168,9 +168,14 @@ extension Engine {
     }
 
     private mutating func resume(_ name: String) throws(CommandError) {
-        if resumeOrphan(name) { return }
+        let named: Named
+        do throws(CommandError) { named = try resolveSuspendable(name) } catch {
+            guard case .noSuchName = error, let full = try orphan(name) else { throw error }
+            saveSuspensions(full, journal.orphans.resume(full))
+            return
+        }
         let isResumed =
-            switch try resolveSuspendable(name) {
+            switch named {
             case .source(let index): resume(source: index)
             case .queue(let index): resume(queue: index)
             case .handler, .semaphore: false
@@ -178,14 +183,12 @@ extension Engine {
         guard isResumed else { throw .notSuspended(name) }
     }
 
-    /// What is in no watch file any more is suspended when it comes back, unless somebody resumes it.
-    private mutating func resumeOrphan(_ name: String) -> Bool {
-        guard !journal.orphans.suspensions.isEmpty, (try? resolveSuspendable(name)) == nil else { return false }
+    /// The full name of a section that is in no watch file any more, and suspended when it comes back.
+    func orphan(_ name: String) throws(CommandError) -> String? {
         let known = journal.orphans.suspensions.keys
-        let all = known.contains(name) ? [name] : known.filter { $0.drop { $0 != "/" }.dropFirst() == name }
-        guard let full = all.first, all.count == 1, let left = journal.orphans.resume(full) else { return false }
-        saveSuspensions(full, left)
-        return true
+        let all = known.filter { $0 == name || $0.drop { $0 != "/" }.dropFirst() == name }.sorted()
+        guard all.count < 2 else { throw .ambiguousName(name, candidates: all) }
+        return all.first
     }
 
     mutating func signal(semaphore name: String, count: Int) throws(CommandError) -> Int {

@@ -51,7 +51,7 @@ extension Engine {
     func isNewEntry(_ event: Event, source: Int, _ target: SourceState.Target, behind: UInt64? = nil) -> Bool {
         // A replacement by no event adds no entry.
         if event.isNothing, behind == nil { return false }
-        guard let merge = sources[source].merge else { return true }
+        guard let merge = merge(source: source, handler: target.handler) else { return true }
         return !mergeCandidates(event, source: source, target, behind: behind).contains {
             operations[$0].entries.wouldMerge(event, merge: merge)
         }

@@ -41,7 +41,7 @@ struct Traits: OptionSet, Sendable {
     /// `After=process/…`.
     static let afterProcesses = Traits(rawValue: 1 << 15)
 
-    /// What it does is about one path or line.
+    /// Its work is about one path or line.
     static let oneEntry = Traits(rawValue: 1 << 18)
 
     // MARK: Of both
@@ -95,11 +95,15 @@ extension Engine {
     /// The rules on the way from a source to a handler.
     func traits(source: Int, handler: Int) -> Traits { sources[source].traits.union(handlers[handler].traits) }
 
-    /// How events of one key combine while they wait; `nil`: not at all. Of an end or a run by hand, which no `Key=` keeps
-    /// apart, a handler that is about one path or line has each by itself.
+    /// How events of one key combine while they wait; `nil`: not at all.
     func merge(source: Int, handler: Int) -> CustomTrigger.Merge? {
-        let isApart = traits(source: source, handler: handler).isSuperset(of: [.isInternal, .oneEntry])
-        return isApart ? nil : sources[source].merge
+        isApart(source: source, handler: handler) ? nil : sources[source].merge
+    }
+
+    /// Of ends and runs by hand, which no `Key=` keeps apart, a handler that is about one path or line has each by
+    /// itself.
+    func isApart(source: Int, handler: Int) -> Bool {
+        traits(source: source, handler: handler).isSuperset(of: [.isInternal, .oneEntry])
     }
 
     func traits(_ ref: OperationRef) -> Traits {

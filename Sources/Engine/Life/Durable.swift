@@ -131,7 +131,8 @@ extension Engine {
             queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
             submitted: operation.times.submitted)
         stored.keys = operation.keys.map { keys[$0].name.bytes }
-        stored.merge = isDigest(source: operation.source) ? nil : sources[operation.source].merge
+        stored.merge =
+            isDigest(source: operation.source) ? nil : merge(source: operation.source, handler: operation.handler)
         stored.depth = Int(operation.descent.depth)
         stored.place = operation.turn.place
         if operation.times.wakeUp > now.monotonic { stored.left = operation.times.wakeUp - now.monotonic }

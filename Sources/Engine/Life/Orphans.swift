@@ -51,10 +51,9 @@ struct Orphans: Sendable {
 
     /// Takes back the last suspension of what is not there any more.
     ///
-    /// - Returns: what is left of them; `nil`: it has none.
-    mutating func resume(_ name: String) -> [Suspension]? {
-        guard var left = suspensions[name] else { return nil }
-        left.removeLast()
+    /// - Returns: those that are left.
+    mutating func resume(_ name: String) -> [Suspension] {
+        let left = suspensions[name].map { Array($0.dropLast()) } ?? []
         suspensions[name] = left.isEmpty ? nil : left
         return left
     }

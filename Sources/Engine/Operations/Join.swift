@@ -19,7 +19,7 @@ extension Engine {
         submitIfFree(ref)
     }
 
-    /// Nothing else keeps it. A change may have been annulled since it came.
+    /// Asked last, when nothing else keeps it. A change may have been annulled since it came.
     mutating func waitsForJoin(_ ref: OperationRef) -> Bool {
         guard !joins.isEmpty, let roots = joins[ref.id] else { return false }
         guard missingRoots(roots, ref).isEmpty else { return true }
@@ -31,7 +31,9 @@ extension Engine {
     /// Paths that have left the list, all with the key or the section, are waited for no more.
     private func missingRoots(_ roots: Set<[UInt8]>, _ ref: OperationRef) -> [[UInt8]] {
         let source = sources[operations[ref].source]
-        guard !source.isRemoved, case .path(let path) = source.definition?.value.trigger, path.joinsAll else { return [] }
+        guard !source.isRemoved, case .path(let path) = source.definition?.value.trigger, path.joinsAll else {
+            return []
+        }
         return path.paths.filter { !roots.contains($0) }
     }
 

@@ -55,7 +55,8 @@ extension Engine {
         if !old.progress.isRunning { changeLoad(-old.entries.load, queue: old.queue) }
         operations[ref].entries = EntryList()
         var heir = next
-        if old.source == new.source, old.queue == new.queue, !old.descent.isOwn, !new.descent.isOwn {
+        let mayJoin = !isApart(source: old.source, handler: old.handler)
+        if mayJoin, old.source == new.source, old.queue == new.queue, !old.descent.isOwn, !new.descent.isOwn {
             let before = new.entries.load
             operations[next].entries.rejoin(old.entries, merge: sources[old.source].merge)
             operations[next].joined += deliveries

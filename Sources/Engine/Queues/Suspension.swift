@@ -88,7 +88,8 @@ extension Engine {
         switch try? resolveSuspendable(name) {
         case .source(let index): (sources[index].origin.description, sources[index].suspensions.count)
         case .queue(let index): ("queue/\(queues[index].definition.name)", queues[index].suspensions.count)
-        case .handler, .semaphore, nil: nil
+        case .handler, .semaphore: nil
+        case nil: (try? orphan(name)).flatMap { $0 }.map { ($0, journal.orphans.suspensions[$0]?.count ?? 0) }
         }
     }
 }

@@ -66,7 +66,10 @@ struct TailRotation: Sendable {
             guard candidate.status.size > place.position.offset else { continue }
             grown.append(RotatedPlace(path: candidate.path, position: place.position))
         }
-        candidates.removeAll { candidate in read.contains { Self.isWhole($0, in: candidate) } }
+        candidates.removeAll { candidate in
+            read.contains { Self.isWhole($0.size, $0.modified, in: candidate) }
+                || isRead && Self.isWhole(position.offset, position.modified, in: candidate)
+        }
         if !isRead {
             // Or a copy that was made before it was truncated.
             old = old ?? Self.copy(position, candidates)
@@ -154,10 +157,13 @@ struct TailRotation: Sendable {
         return (whole.last { $0.status.modified <= position.modified } ?? whole.first)?.path
     }
 
-    /// Whether it is that file, compressed since: that keeps the time of the last write.
-    private static func isWhole(_ file: FileStatus, in candidate: Candidate) -> Bool {
-        guard candidate.isCompressed, candidate.status.modified == file.modified else { return false }
-        return uncompressedSize(candidate.path).map { $0 == UInt32(truncatingIfNeeded: file.size) } ?? true
+    /// Whether it is a file of that size and time, compressed since: that keeps the time of the last write, in the file's
+    /// own or, by `gzip -c`, in its head.
+    private static func isWhole(_ size: Int64, _ modified: Int64, in candidate: Candidate) -> Bool {
+        guard candidate.isCompressed else { return false }
+        let isSize = uncompressedSize(candidate.path).map { $0 == UInt32(truncatingIfNeeded: size) }
+        if candidate.status.modified == modified { return isSize ?? true }
+        return isSize == true && originalTime(candidate.path).map(Int64.init) == modified / 1_000_000_000
     }
 
     private mutating func findNext(_ old: Candidate?, _ position: TailPosition, _ candidates: [Candidate]) {
@@ -225,11 +231,17 @@ struct TailRotation: Sendable {
     }
 
     /// The size in the trailer of a gzip file: that of its content, modulo 2³² (RFC 1952).
-    private static func uncompressedSize(_ path: [UInt8]) -> UInt32? {
+    private static func uncompressedSize(_ path: [UInt8]) -> UInt32? { number(in: path) { $0 - 4 } }
+
+    /// The time in the head of a gzip file, in seconds: of the file that it was made of (RFC 1952).
+    private static func originalTime(_ path: [UInt8]) -> UInt32? { number(in: path) { _ in 4 } }
+
+    /// - Parameter place: of a gzip file of that size.
+    private static func number(in path: [UInt8], at place: (Int64) -> Int64) -> UInt32? {
         guard path.suffix(3).elementsEqual(".gz".utf8) else { return nil }
         return with(path) { number in
             guard let status = try? Linux.fstat(number), status.size >= 18,
-                let bytes = try? Linux.read(number, atMost: 4, from: status.size - 4), bytes.count == 4
+                let bytes = try? Linux.read(number, atMost: 4, from: place(status.size)), bytes.count == 4
             else { return nil }
             return bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
         }

@@ -247,8 +247,8 @@ struct ServicePlan: Sendable {
         ] + staying(request.definition.value)
     }
 
-    /// What ends or isolates all units ends it behind watchd, which has seen to it by then. Not of `oneshot`, whose start
-    /// lasts as long as its commands: a restart of watchd would wait for them.
+    /// An isolation of units leaves it alone, and the end of the system stops it behind watchd. `oneshot` is not behind
+    /// it: its start lasts as long as its commands, and a restart of watchd would wait for them.
     private static func staying(_ definition: HandlerDefinition) -> [Setting] {
         let own = definition.commandsOfUnit == 1 ? UnitHub.ownUnit : nil
         return [Setting("IgnoreOnIsolate", .boolean(true))] + (own.map { [Setting("Before", .strings([$0]))] } ?? [])

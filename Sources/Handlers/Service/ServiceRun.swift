@@ -332,12 +332,12 @@ final class ServiceRun: StartedRun, UnitListener {
         environment.units.flush()
     }
 
-    /// A job that stops or restarts watchd comes before that of the unit, which stays behind it (`ServicePlan`): nothing
-    /// but the processes is waited for then.
+    /// While the manager stops watchd, the job waits for that, for the unit stays behind watchd (`ServicePlan`): then
+    /// nothing but the processes is waited for.
     private func stopsWithWatchd(_ job: String, _ client: UnitClient) {
         guard let own = UnitHub.ownUnit, definition.commandsOfUnit == 1 else { return }
-        client.job(of: own) { [weak self, weak client] found in
-            guard let self, let client, found != nil, case .stopping = phase, stopJob == job else { return }
+        client.state(of: own) { [weak self, weak client] state, _ in
+            guard let self, let client, state == "deactivating", case .stopping = phase, stopJob == job else { return }
             if definition.killMode == .tree { client.kill(unit.text, all: true, signal: SIGKILL) }
             stopped(client)
         }

@@ -41,8 +41,10 @@ package final class UnitHub {
     }
 
     /// The service that watchd itself runs in, by its cgroup; `nil`: none, or another process of a session.
-    package static let ownUnit: String? = {
-        let text = (try? Linux.readFile("/proc/self/cgroup", limit: 1 << 16)) ?? []
+    package static let ownUnit = unit((try? Linux.readFile("/proc/self/cgroup", limit: 1 << 16)) ?? [])
+
+    /// - Parameter text: `/proc/PID/cgroup` (`cgroups(7)`).
+    static func unit(_ text: [UInt8]) -> String? {
         // The manager's is the unified hierarchy, or that of its name where there is none.
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
         let line =
@@ -52,7 +54,7 @@ package final class UnitHub {
             [".service", ".scope", ".slice"].contains { name.hasSuffix($0) }
         }
         return unit?.hasSuffix(".service") == true ? unit.map(String.init) : nil
-    }()
+    }
 
     // MARK: Listeners
 

@@ -154,7 +154,7 @@ final class UnitRun: StartedRun, UnitListener {
         case .job(let job):
             parts[index].job = job
             // A job that ends watchd itself: to wait for its end would be to wait for one's own.
-            if action.verb.ends, parts[index].unit == UnitHub.ownUnit { return end(index, failure: nil) }
+            if !isEnding, action.verb.ends, parts[index].unit == UnitHub.ownUnit { return end(index, failure: nil) }
             if isEnding { client?.cancel(job: job) }
         case .refused(let reason), .unanswered(let reason): end(index, failure: ServiceEnd.explained(reason))
         }

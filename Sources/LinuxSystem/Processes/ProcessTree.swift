@@ -85,7 +85,8 @@ extension Linux {
 
     /// The number here of a process that another one names by a number of its own, which is another one where that has a
     /// PID namespace to itself (a container, `pid_namespaces(7)`). Of such a namespace only the process itself, its
-    /// children and those above it are found; `nil`: it is none of them.
+    /// children and those above it are found; `nil`: it is none of them. Where the namespace may not be read, the number
+    /// is taken as it is.
     package static func process(_ number: Int32, asNamedBy client: Int32) -> Int32? {
         let space = space(of: client)
         guard client <= 0 || space != nil && space != Self.space(of: processID) else { return number }

@@ -94,23 +94,28 @@ extension HandlerDefinition {
     /// written: `%f`, `%{line}`.
     package var specifierOfEntry: (spelling: String, isOfLine: Bool)? {
         guard case .exec(let commands) = action else { return nil }
-        let templates = (conditions.commands + commands).flatMap(\.words).compactMap { word in
-            if case .template(let template) = word { template } else { nil }
+        let found = Self.templates(conditions.commands + commands).flatMap(\.specifiers).first {
+            $0.isOfPath || $0.isOfLine
         }
-        let found = templates.flatMap(\.specifiers).first { $0.isOfPath || $0.isOfLine }
         return found.map { ($0.spelling, $0.isOfLine) }
     }
 
-    /// What it does is about one path or line: of an operation with several it would see the newest only.
+    /// Its work is about one path or line: of an operation with several it would see the newest only.
     package var isAboutOneEntry: Bool {
-        let template: Template? =
+        let templates: [Template] =
             switch action {
-            case .exec: nil
-            case .log(let text): text
-            case .emit(_, let data): data
-            case .stream, .mail, .unit, .process, .client: nil
+            case .exec(let commands): Self.templates(conditions.commands + commands)
+            case .log(let text): [text]
+            case .emit(_, let data): data.map { [$0] } ?? []
+            case .unit(let action): action.units
+            case .stream, .mail, .process, .client: []
             }
-        return specifierOfEntry != nil || template?.specifiers.contains { $0.isOfPath || $0.isOfLine } == true
+        return templates.flatMap(\.specifiers).contains { $0.isOfPath || $0.isOfLine || $0 == .oldPath }
+    }
+
+    private static func templates(_ commands: [Command]) -> [Template] {
+        commands.flatMap(\.words).compactMap { word in if case .template(let template) = word { template } else { nil }
+        }
     }
 }
 

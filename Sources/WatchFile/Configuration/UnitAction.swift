@@ -9,8 +9,8 @@ package struct UnitAction: Equatable, Sendable {
         /// A unit may run afterwards, so that its end can be waited for.
         package var mayStart: Bool { self != .stop && self != .reload }
 
-        /// A unit that runs may be ended first.
-        package var ends: Bool { self != .start && self != .reload }
+        /// A unit that runs is ended.
+        package var ends: Bool { self == .stop || self == .restart || self == .tryRestart }
     }
 
     /// Names with their suffix; specifiers stand in the instance of a template only. Never empty.

@@ -50,8 +50,10 @@ package enum Run: ControlMethod {
 
         /// Absolute. `nil`: both are given, one is no Base64, or no path.
         package var pathBytes: [[UInt8]]? {
-            let given = pathsBase64?.compactMap(Base64.decode) ?? (paths ?? []).map { Array($0.utf8) }
-            guard paths == nil || pathsBase64 == nil, given.count == (pathsBase64 ?? paths ?? []).count else { return nil }
+            let texts = (paths ?? []).map { Array($0.utf8) }
+            let given = pathsBase64?.compactMap(Base64.decode) ?? texts
+            let count = pathsBase64?.count ?? texts.count
+            guard paths == nil || pathsBase64 == nil, given.count == count else { return nil }
             return given.allSatisfy { $0.first == UInt8(ascii: "/") && !$0.contains(0) } ? given : nil
         }
 

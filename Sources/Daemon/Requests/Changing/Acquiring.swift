@@ -93,11 +93,13 @@ extension Runtime {
         guard let here = Linux.process(named, asNamedBy: peer.processID) else {
             return .failure(NoProcess(answer: .of(.noSuchProcess(pid: pid))))
         }
-        return end(of: Int(here))
+        return end(of: Int(here), named: pid)
     }
 
-    /// - Parameter pid: as it is known here.
-    func end(of pid: Int) -> Swift.Result<Tickets.ProcessEnd, NoProcess> {
+    /// - Parameters:
+    ///   - pid: as it is known here.
+    ///   - named: as the client knows it.
+    func end(of pid: Int, named: Int? = nil) -> Swift.Result<Tickets.ProcessEnd, NoProcess> {
         // watchd itself would never leave.
         guard let number = Int32(exactly: pid), number > 0, number != Linux.processID else {
             return .failure(NoProcess(answer: .error(.invalidParameter("pid"))))
@@ -106,9 +108,9 @@ extension Runtime {
             let end = try Tickets.ProcessEnd(number, epoll: epoll)
             guard end.hasEnded else { return .success(end) }
             end.cancel()
-            return .failure(NoProcess(answer: .of(.noSuchProcess(pid: pid))))
+            return .failure(NoProcess(answer: .of(.noSuchProcess(pid: named ?? pid))))
         } catch  where [.noSuchProcess, .invalidArgument].contains(error.errno) {
-            return .failure(NoProcess(answer: .of(.noSuchProcess(pid: pid))))
+            return .failure(NoProcess(answer: .of(.noSuchProcess(pid: named ?? pid))))
         } catch {
             return .failure(NoProcess(answer: .error(.system(error.errno.code, error.errno.name))))
         }

@@ -9,7 +9,8 @@ struct PlannedCall: Sendable {
 
     init(_ parameters: Run.Parameters, _ peer: Peer) throws(ManagerError) {
         guard let paths = parameters.pathBytes else {
-            throw .refused(reason: "paths are absolute, and have no NUL; paths_base64 has them in Base64, instead of paths")
+            throw .refused(
+                reason: "paths are absolute, and have no NUL; paths_base64 has them in Base64, instead of paths")
         }
         let lines = parameters.lines ?? []
         let data = parameters.data.map { ["--data", String($0)] } ?? []

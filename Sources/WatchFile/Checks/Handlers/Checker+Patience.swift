@@ -7,7 +7,7 @@ extension Checker {
             guard let entry = draft.entries.entry(key), !entry.isDefault, !draft.entries.has(span) else { continue }
             problems.error("\(key)= needs \(span)=", at: entry.keyText)
         }
-        // That of all handlers is for those that may take so long.
+        // A default of all handlers is not judged: it is for those that may take so long.
         if let (late, end) = reached("LateSec", after: "StartTimeoutSec", draft) {
             problems.error("LateSec=\(late.span) is never reached: StartTimeoutSec=\(end) comes first", at: late.text)
         }

@@ -26,18 +26,21 @@ extension Checker {
 
     /// A durable operation that requires one that a kill or a stop ends is cancelled with it.
     private mutating func checkRequiredIsKept(_ placements: [Placement]) {
-        let lost = Dictionary(
-            placements.filter { !$0.queue.isDurable }.map { ($0.handler, $0.queue.name) },
-            uniquingKeysWith: { first, _ in first })
-        for (index, queue) in Dictionary(
-            placements.filter(\.queue.isDurable).map { ($0.handler, $0.queue.name) },
-            uniquingKeysWith: { first, _ in first }
-        ).sorted(by: { $0.key < $1.key }) {
-            for reference in handlers[index].required {
-                guard let other = handlerIndices[reference.name.string].flatMap({ lost[$0] }) else { continue }
+        let byHandler = Dictionary(grouping: placements, by: \.handler)
+        var told: Set<SourceLocation> = []
+        for placement in placements where placement.queue.isDurable {
+            let handler = handlers[placement.handler]
+            for reference in handler.required {
+                let others = handlerIndices[reference.name.string].flatMap { byHandler[$0] } ?? []
+                // Beside it where the same source starts both, else on its own queue.
+                let beside = others.first { $0.source != nil && $0.source == placement.source }
+                guard let other = beside ?? others.first(where: { $0.source == nil }), !other.queue.isDurable,
+                    told.insert(reference.place).inserted
+                else { continue }
                 problems.warning(
-                    "\(reference.name.string) runs on \(other), which is not durable: where watchd ends before it does, "
-                        + "\(handlers[index].title) is cancelled, though \(queue) is durable", at: reference.name.text)
+                    "\(reference.name.string) runs on \(other.queue.name), which is not durable: where watchd ends before it "
+                        + "does, \(handler.title) is cancelled, though \(placement.queue.name) is durable",
+                    at: reference.name.text)
             }
         }
     }

@@ -54,13 +54,14 @@ extension Checker {
                 for told in handlers[index].completions.compactMap({ handlerIndices[$0.name.string] })
                 where known.insert(told).inserted {
                     pending.append(told)
-                    guard !handlers[told].commands.isEmpty,
+                    // A line of the log may be about the newest.
+                    guard !handlers[told].isLog,
                         let located = handlers[told].specifiers.first(where: { ambiguous.contains($0.specifier) }),
                         isWarned.insert(told).inserted
                     else { continue }
                     problems.warning(
-                        "\(severalEntries(located, source)), of which the newest is told: \(advice(source)), or use %@",
-                        at: located.text)
+                        "\(severalEntries(located, source)), of which the newest is told: \(advice(source))"
+                            + (handlers[told].commands.isEmpty ? "" : ", or use %@"), at: located.text)
                 }
             }
         }

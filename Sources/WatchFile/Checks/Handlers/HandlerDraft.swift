@@ -62,6 +62,8 @@ struct HandlerDraft {
         processes = all.filter { $0.name.string.hasPrefix(Self.processPrefix) }
     }
 
+    var isLog: Bool { if case .log? = action { true } else { false } }
+
     var overlap: Overlap? { entries["Overlap"]?.word.flatMap(Overlap.init) }
 
     var required: [Reference] { dependencies.filter { $0.key == "Requires" } }
