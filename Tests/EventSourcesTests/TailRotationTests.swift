@@ -285,6 +285,56 @@ import WatchFile
         #expect(told == ["line"])
     }
 
+    @Test func aFileThatCameAndWasRotatedAwayIsReadBeforeAnotherComes() throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            defer { rim.on(source) { $0.close() } }
+            try rim.waitUntilArmed()
+            try folder.append("log", "begin\n")
+            try wait(for: "the beginning") { !rim.texts.isEmpty }
+            try tick(folder)
+            // The source looks behind all of it.
+            rim.on(source) { _ in
+                try? Linux.rename(folder["log"], to: folder["log.1"])
+                try? folder.write("log", "line\n")
+                try? Linux.rename(folder["log"], to: folder["log.2"])
+            }
+            try wait(for: "the line") { rim.texts.last == "line" }
+            #expect(rim.gap == 0 && rim.warnings.isEmpty, "\(rim.warnings)")
+        }
+    }
+
+    /// Its writer has not made another one yet.
+    @Test func whatIsUnreadInAFileThatWasRotatedAwayIsReadAtTheStart() throws {
+        let told = try told(1) { folder in
+            try folder.append("log", "line\n")
+            try Linux.rename(folder["log"], to: folder["log.1"])
+        }
+        #expect(told == ["line"])
+    }
+
+    @Test func aFileThatIsGoneAtTheStartIsWaitedFor() throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            try rim.waitUntilArmed()
+            try folder.append("log", "begin\n")
+            try wait(for: "the beginning") { !rim.texts.isEmpty }
+            rim.on(source) { $0.close() }
+            try Linux.unlink(folder["log"])
+            let again = open(rim, folder)
+            defer { rim.on(again) { $0.close() } }
+            try wait(for: "its condition") {
+                if case .waiting? = rim.condition { true } else { false }
+            }
+            try folder.write("log", "line\n")
+            try wait(for: "the line") { rim.texts.last == "line" }
+        }
+    }
+
     /// Compressed beside watchd, by who gives it another time than gzip itself does.
     @Test(arguments: ["rm log.1", "rm log.1; : >log"])
     func whatWasReadAndCompressedIntoAnotherFileIsNotLost(_ rest: String) throws {

@@ -40,6 +40,9 @@ struct TailArrivals {
         return max(balance, 0)
     }
 
+    /// Files came that were not taken.
+    var isBehind: Bool { balance > 0 }
+
     /// Files were taken that nobody was told of, or will be.
     var isAhead: Bool { balance < 0 }
 

@@ -34,6 +34,8 @@ package final class TailSource: EventSource {
     var isLookDue = false
     /// The file at the path when others were looked for last.
     var searched: UInt64?
+    /// Nothing stands at the path, and the file that was read was looked for beside it.
+    private var isLookedFor = false
     /// It was read to its end when something was looked at last.
     var wasRead = false
     var isHeld = false
@@ -195,6 +197,11 @@ package final class TailSource: EventSource {
         let progress = stored
         if let progress { rotated?.restore(progress.rotated) }
         guard let (opened, status) = try TailFile.open(path) else {
+            // It may have been rotated away with lines that nobody has read.
+            if let current = progress?.current, !isLookedFor {
+                isLookedFor = true
+                return search(after: current, isRead: false)
+            }
             hasSeenNone = true
             if progress == nil { tell([]) }
             retry.reset()
@@ -221,6 +228,7 @@ package final class TailSource: EventSource {
     func take(_ new: TailFile, isRead: Bool = false) {
         count()
         if file?.position.inode != new.position.inode { isCounted = false }
+        isLookedFor = false
         let old = file
         watch?.cancel()
         watch = nil
@@ -278,8 +286,9 @@ package final class TailSource: EventSource {
             if other != nil, !isElsewhere { tellOfArrivals() }
             watchFile()
             if isInLine { return restsHere() }
-            // Once for each file that comes, until something is written to it.
-            guard successor || isElsewhere && other?.inode != searched else { return restsHere() }
+            // Once for each file that comes, until something is written to it; one may have come and be rotated away.
+            let isPast = other == nil && arrivals.isBehind
+            guard successor || isPast || isElsewhere && other?.inode != searched else { return restsHere() }
             searched = other?.inode
             search(after: file.position, isRead: true)
         }
