@@ -306,6 +306,16 @@ import WatchFile
         }
     }
 
+    /// Within one tick of the clock of the file system.
+    @Test func aFileThatWasCopiedTruncatedWrittenAndMovedIsRead() throws {
+        let told = try told(1) { folder in
+            let script = "cp log log.1; truncate -s0 log; echo line >>log; mv log log.2; touch -r log.2 log.1"
+            let end = try Program.run(["/bin/sh", "-c", script], folder: folder.path)
+            #expect(end.code == 0)
+        }
+        #expect(told == ["line"])
+    }
+
     /// Its writer has not made another one yet.
     @Test func whatIsUnreadInAFileThatWasRotatedAwayIsReadAtTheStart() throws {
         let told = try told(1) { folder in

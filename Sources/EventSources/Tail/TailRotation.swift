@@ -13,6 +13,8 @@ struct TailRotation: Sendable {
     private(set) var isRestUnknown = false
     /// Files that were read before it, and have more in them by now.
     private(set) var grown: [RotatedPlace] = []
+    /// A copy of the file that was read, in which nothing more stands.
+    private(set) var copy: RotatedPlace?
 
     private struct Candidate {
         var path: [UInt8]
@@ -72,7 +74,16 @@ struct TailRotation: Sendable {
         }
         if !isRead {
             // Or a copy that was made before it was truncated.
-            old = old ?? Self.copy(position, candidates)
+            if old == nil, let copy = Self.copy(position, candidates) {
+                old = copy
+                // It was written and rotated away since: time stamps may be too coarse to tell that this came later.
+                if copy.status.size <= position.offset, let anew = candidates.first(where: { position.isOf($0.status) }) {
+                    begin(anew)
+                    let end = position.moved(to: copy.status, born: copy.born)
+                    self.copy = RotatedPlace(path: copy.path, position: end)
+                    return
+                }
+            }
             if let old {
                 next = (old.path, position.moved(to: old.status, born: old.born))
                 return
@@ -174,12 +185,7 @@ struct TailRotation: Sendable {
         let paths = Set(candidates.map(\.path) + [old?.path].compactMap { $0 })
         var hasMetOld = !isRestUnknown
         for candidate in candidates where Self.isNewer(candidate, than: old ?? unread, position, isRead: old != nil) {
-            guard let name = candidate.name?.uncompressed else {
-                var begin = TailPosition(of: candidate.status)
-                begin.modified = max(0, candidate.status.modified)
-                next = (candidate.path, begin.moved(to: candidate.status, born: candidate.born))
-                return
-            }
+            guard let name = candidate.name?.uncompressed else { return begin(candidate) }
             // While it is being compressed both are there. The oldest one may be that whose rest is told to be lost.
             if paths.contains(Self.split(candidate.path).folder + name) { continue }
             if !hasMetOld {
@@ -188,6 +194,13 @@ struct TailRotation: Sendable {
                 lost.append("\(candidate.path.printable) was compressed before it was read")
             }
         }
+    }
+
+    /// It is the next one, from its start.
+    private mutating func begin(_ candidate: Candidate) {
+        var position = TailPosition(of: candidate.status)
+        position.modified = max(0, candidate.status.modified)
+        next = (candidate.path, position.moved(to: candidate.status, born: candidate.born))
     }
 
     /// - Parameter isRead: else `other` itself counts, too, and a copy that was made of it when it was truncated.

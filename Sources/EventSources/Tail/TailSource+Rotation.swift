@@ -105,6 +105,11 @@ extension TailSource {
                 return later()
             }
             take(TailFile(owning: opened, next.position), isRead: isRead)
+            if let copy = rotation.copy, let (number, status) = try TailFile.open(copy.path) {
+                let file = TailFile(owning: number, copy.position)
+                // Else a later look would find it new.
+                if copy.position.fitsLater(number, status) { rotated?.follow(file) } else { file.close() }
+            }
         } else {
             guard let (opened, status) = try TailFile.open(path) else {
                 if isRead { return later() }
