@@ -247,7 +247,7 @@ extension Engine {
         behind: UInt64?
     ) -> Admission {
         let (source, target) = (draft.source, SourceState.Target(handler: draft.handler, queue: draft.queue))
-        let merge = merge(source: source, handler: target.handler)
+        let merge = draft.isClosed ? nil : sources[source].merge
         var candidates = merge == nil ? [] : mergeCandidates(names, source: source, target, behind: behind)
         for other in candidates where !mayJoin(other, dependencies) {
             close(other)

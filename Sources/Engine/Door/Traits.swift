@@ -103,7 +103,7 @@ extension Engine {
     /// Of ends and runs by hand, which no `Key=` keeps apart, a handler that is about one path or line has each by
     /// itself.
     func isApart(source: Int, handler: Int) -> Bool {
-        traits(source: source, handler: handler).isSuperset(of: [.isInternal, .oneEntry])
+        sources[source].traits.contains(.isInternal) && handlers[handler].traits.contains(.oneEntry)
     }
 
     func traits(_ ref: OperationRef) -> Traits {

@@ -132,7 +132,7 @@ extension Engine {
             submitted: operation.times.submitted)
         stored.keys = operation.keys.map { keys[$0].name.bytes }
         stored.merge =
-            isDigest(source: operation.source) ? nil : merge(source: operation.source, handler: operation.handler)
+            isDigest(source: operation.source) ? nil : sources[operation.source].merge
         stored.depth = Int(operation.descent.depth)
         stored.place = operation.turn.place
         if operation.times.wakeUp > now.monotonic { stored.left = operation.times.wakeUp - now.monotonic }

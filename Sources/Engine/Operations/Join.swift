@@ -21,7 +21,7 @@ extension Engine {
 
     /// Asked last, when nothing else keeps it. A change may have been annulled since it came.
     mutating func waitsForJoin(_ ref: OperationRef) -> Bool {
-        guard !joins.isEmpty, let roots = joins[ref.id] else { return false }
+        guard let roots = joins[ref.id] else { return false }
         guard missingRoots(roots, ref).isEmpty else { return true }
         let changed = changedRoots(ref)
         joins[ref.id] = changed

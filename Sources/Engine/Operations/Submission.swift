@@ -54,7 +54,9 @@ extension Engine {
     /// An operation was made: it has its place at once, or is told of as pending.
     mutating func begin(_ ref: OperationRef) {
         let mayWait = traits(ref).contains(.windows) || !commands.isEmpty
-        guard isFree(ref), !(mayWait && (waitsForWindow(ref) || waitsForCondition(ref))), !waitsForJoin(ref) else {
+        guard isFree(ref), !(mayWait && (waitsForWindow(ref) || waitsForCondition(ref))),
+            joins.isEmpty || !waitsForJoin(ref)
+        else {
             return report(ref)
         }
         submit(ref, isNew: true)
@@ -62,7 +64,7 @@ extension Engine {
 
     mutating func submitIfFree(_ ref: OperationRef) {
         guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted, isFree(ref), !waitsForWindow(ref),
-            !waitsForCondition(ref), !waitsForJoin(ref)
+            !waitsForCondition(ref), joins.isEmpty || !waitsForJoin(ref)
         else { return }
         submit(ref, isNew: false)
     }

@@ -77,7 +77,8 @@ struct TailRotation: Sendable {
             if old == nil, let copy = Self.copy(position, candidates) {
                 old = copy
                 // It was written and rotated away since: time stamps may be too coarse to tell that this came later.
-                if copy.status.size <= position.offset, let anew = candidates.first(where: { position.isOf($0.status) }) {
+                if copy.status.size <= position.offset, let anew = candidates.first(where: { position.isOf($0.status) })
+                {
                     begin(anew)
                     let end = position.moved(to: copy.status, born: copy.born)
                     self.copy = RotatedPlace(path: copy.path, position: end)

@@ -26,6 +26,9 @@ extension Checker {
 
     /// A durable operation that requires one that a kill or a stop ends is cancelled with it.
     private mutating func checkRequiredIsKept(_ placements: [Placement]) {
+        guard placements.contains(where: { $0.queue.isDurable && !handlers[$0.handler].dependencies.isEmpty }) else {
+            return
+        }
         let byHandler = Dictionary(grouping: placements, by: \.handler)
         var told: Set<SourceLocation> = []
         for placement in placements where placement.queue.isDurable {

@@ -47,8 +47,10 @@ extension Checker {
     private mutating func checkToldOfSeveral() {
         var isWarned: Set<Int> = []
         for source in sources where source.coalesces {
+            var pending = source.routes.compactMap { handlerIndices[$0.handler] }
+            guard pending.contains(where: { !handlers[$0].completions.isEmpty }) else { continue }
             let ambiguous = ambiguousSpecifiers(of: source)
-            var pending = ambiguous.isEmpty ? [] : source.routes.compactMap { handlerIndices[$0.handler] }
+            if ambiguous.isEmpty { continue }
             var known = Set(pending)
             while let index = pending.popLast() {
                 for told in handlers[index].completions.compactMap({ handlerIndices[$0.name.string] })
