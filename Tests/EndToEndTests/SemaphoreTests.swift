@@ -103,6 +103,27 @@ import Varlink
         }
     }
 
+    /// A command that holds units waits for others that need them; without the refusal it would wait for ever.
+    @Test func aWaitThatOnlyItsOwnHolderCouldEndIsRefused() throws {
+        let text = """
+            [Semaphore card]
+            Value=1
+            [Custom blocked]
+            Exec=/bin/true
+            Acquire=card
+
+            """
+        try Watchd.run(text) { watchd in
+            let watchctl = [try Products.path("watchctl"), "--socket", watchd.socket]
+            for words in [["acquire", "card", "true"], ["run", "--wait", "blocked"]] {
+                let end = try Program.run(watchctl + ["acquire", "card"] + watchctl + words)
+                #expect(end.code == 1 && end.errorText.contains("card"), "\(end)")
+            }
+            let other = try Program.run(watchctl + ["acquire", "card"] + watchctl + ["run", "blocked"])
+            #expect(other.code == 0, "nobody waits for it: \(other)")
+        }
+    }
+
     /// `watchctl acquire`: the process is no child of watchd's, and goes on beside it.
     @Test(arguments: [false, true]) func whatAClientHoldsIsHeldOverAnEnd(isKilled: Bool) throws {
         try Lives.run("[Semaphore card]\nMembers=a b\n") { lives in

@@ -116,8 +116,10 @@ struct RequestTarget: Sendable {
         _ done: @escaping Request.Completion
     ) {
         let runtime = runtime.value
-        // A client cannot be a part of a run where none is.
-        guard runtime.engine.processesRunning > 0 else { return work(runtime, .unknown, done) }
+        // A client cannot be a part of a run where none is, nor of a process that holds units.
+        guard runtime.engine.processesRunning > 0 || !runtime.holders.isEmpty else {
+            return work(runtime, .unknown, done)
+        }
         let isTaken = lookups.value.look(up: peer) { [unowned runtime] in work(runtime, $0, done) }
         if !isTaken { done(.error(.system(Errno.wouldBlock.code, Errno.wouldBlock.name))) }
     }

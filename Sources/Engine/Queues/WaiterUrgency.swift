@@ -11,8 +11,9 @@ extension Engine {
     ///
     /// - Parameter caller: the operation of whose run it is a part; it has the QoS of its queue.
     mutating func hurry(_ ids: [UInt64], caller: UInt64?) {
-        let qos =
-            caller.flatMap { operations.ref(id: $0) }.map { scheduler[operations[$0].queue].qos } ?? Self.personsQoS
+        // Who holds units of a semaphore is a person.
+        let run = caller.flatMap { operations.ref(id: $0) }.flatMap { isOfClient(operations[$0].handler) ? nil : $0 }
+        let qos = run.map { scheduler[operations[$0].queue].qos } ?? Self.personsQoS
         for id in ids {
             guard let ref = operations.ref(id: id),
                 qos > scheduler.qos(on: operations[ref].queue, operations[ref].turn)

@@ -32,12 +32,15 @@ extension DeadlockSearch {
         let names = names(causes(of: .wait(wait)))
         switch wait {
         case .operations: return nil
-        case .queue(_, let name): return "queue \(name) is not empty before \(names) ends"
-        case .group(_, let name): return "group \(name) is not empty before \(names) ends"
+        case .queue(_, let name): return "\(full("queue", name)) is not empty before \(names) ends"
+        case .group(_, let name): return "\(full("group", name)) is not empty before \(names) ends"
         case .reload: return "a reload waits for \(names), which runs on main"
         case .room: return "there is no room before \(names) starts"
         }
     }
+
+    /// A client may have named it with its kind.
+    private func full(_ kind: String, _ name: String) -> String { name.contains("/") ? name : "\(kind) \(name)" }
 
     private func names(_ refs: [OperationRef]) -> String {
         let ids = refs.prefix(Self.named).map { "\($0.id)" }.joined(separator: ", ")

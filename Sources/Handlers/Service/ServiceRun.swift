@@ -134,7 +134,8 @@ final class ServiceRun: StartedRun, UnitListener {
         client.startTransient(plan.name) { [weak self] in
             guard let self, case .planned = phase else { return nil }
             phase = .requested
-            return plan.settings
+            // While watchd is stopped its start would wait for that end, and the end for it.
+            return hasGivenUp ? plan.settings.filter { $0.name != "Before" } : plan.settings
         } sent: {
             plan.close()
         } _: { [weak self] start in

@@ -24,7 +24,7 @@ extension Runtime {
         let words = ["acquire", count == 1 ? name : "\(name):\(count)"] + (parameters.command ?? [])
         let request = EngineCommand.AcquireCommand(
             parameters.name, count: count, words: Array(words.prefix(100)), by: peer.name, for: process.holder,
-            timeout: parameters.timeoutUsec.map { max(1, Int64($0)) }, caller: operation(of: ancestry))
+            timeout: parameters.timeoutUsec.map { max(1, Int64($0)) }, caller: waiter(ancestry))
         command(.acquire(request), of: peer) { [unowned self] answer in
             switch answer {
             case .waited(let view?) where view.result == nil:

@@ -72,7 +72,7 @@ extension Runtime {
         var request = EngineCommand.RunCommand(
             name: parameters.name, paths: paths,
             lines: (parameters.lines ?? []).map { Array($0.utf8) }, data: parameters.data.map(Int64.init),
-            waits: parameters.wait ?? false, caller: ancestry.flatMap(operation(of:)),
+            waits: parameters.wait ?? false, caller: ancestry.flatMap(waiter),
             trace: parameters.traceparent.flatMap { TraceContext($0.utf8) })
         request.isAwaited = parameters.awaited ?? false
         command(.run(request), of: peer) { [unowned self] answer in

@@ -245,7 +245,7 @@ extension Runtime {
                 return done(.of(missing(id)))
             }
             var request = submission.command
-            request.caller = ancestry.flatMap(operation(of:))
+            request.caller = ancestry.flatMap(waiter)
             // Else QoS= of the queue would not bound what they ask for.
             request.raisesQoS = peer.role == .administrator
             submit(request, peer, done)

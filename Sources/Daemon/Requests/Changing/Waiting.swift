@@ -19,7 +19,7 @@ extension Runtime {
             return done(.of(refusal))
         }
         let request = EngineCommand.wait(
-            awaited, after: parameters.timeoutUsec.map(Int64.init), caller: operation(of: ancestry),
+            awaited, after: parameters.timeoutUsec.map(Int64.init), caller: waiter(ancestry),
             raisesQoS: peer.role == .administrator)
         command(request, of: peer) { [unowned self] answer in
             switch answer {
@@ -67,9 +67,18 @@ extension Runtime {
             .flatMap { engine.isSupervised(RunID(operation: $0, attempt: 1)) ? nil : $0 }
     }
 
+    /// The operation that goes on while a client waits: that of whose run it is a part, else one that holds units of a
+    /// semaphore for the client or a process above it.
+    func waiter(_ ancestry: Ancestry) -> UInt64? {
+        if let own = operation(of: ancestry) { return own }
+        guard !holders.isEmpty else { return nil }
+        let held = Dictionary(holders.map { ($0.value.process, $0.key) }, uniquingKeysWith: max)
+        return ancestry.processes.lazy.compactMap { held[$0.id] }.first
+    }
+
     /// Why a client may not wait for something.
     func refusal(of ancestry: Ancestry, waitingFor awaited: Awaited) -> ManagerError? {
-        operation(of: ancestry).flatMap { engine.deadlock(of: $0, waitingFor: awaited) }.map {
+        waiter(ancestry).flatMap { engine.deadlock(of: $0, waitingFor: awaited) }.map {
             .wouldDeadlock(chain: $0)
         }
     }
