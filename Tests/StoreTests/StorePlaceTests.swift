@@ -30,17 +30,6 @@ import Testing
         }
     }
 
-    @Test func aLockFileThatIsRemovedLetsNobodyIn() throws {
-        try Folder.with { folder in
-            let store = try Store.open(folder)
-            try Linux.unlink(folder["state/watchd.lock"])
-            let error = try storeError { _ = try Store.open(folder) }
-            #expect(error == .locked(folder: Array(folder["state"].utf8), pid: nil))
-            store.close()
-            _ = try Store.open(folder)
-        }
-    }
-
     /// The kernel gives the lock back with the last process that has the file open.
     @Test func theLockEndsWithItsProcess() throws {
         try Folder.with { folder in

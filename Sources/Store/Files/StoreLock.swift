@@ -6,9 +6,6 @@ import LinuxSystem
 ///     0000001234                      the process
 ///     00000000000000000042 used       commits; without them an earlier version wrote it
 ///
-/// The folder is locked beside the file, where its file system can do that: whoever removes the file does not let a
-/// second process in.
-///
 /// The commits are counted in the store itself as well. So one that has lost some, since its log was emptied or an
 /// older file was put there, is known by it. The number is written after the commit is safe and is not synced: it may
 /// say fewer after a crash, and never more than were made.
@@ -20,7 +17,6 @@ final class StoreLock {
 
     private let files: StoreFiles
     private var descriptor: FileDescriptor?
-    private var folder: FileDescriptor?
     /// A store was open there before.
     private(set) var wasUsed = false
     /// The commits it was given until now, as far as that is known.
@@ -35,23 +31,17 @@ final class StoreLock {
         } catch {
             throw error.errno == .isFolder ? .notAFile(path: files.lock) : StoreError(error, files.lock)
         }
-        folder = try? Linux.openFolder(files.folder, follows: true)
         do throws(StoreError) {
             try take()
         } catch {
-            close()
+            descriptor.take()?.close()
             throw error
         }
     }
 
     deinit {
-        for number in [descriptor.number, folder.number].compactMap({ $0 }) { Linux.unlock(number) }
-        close()
-    }
-
-    private func close() {
+        if let number = descriptor.number { Linux.unlock(number) }
         descriptor.take()?.close()
-        folder.take()?.close()
     }
 
     /// So many commits are safe: from now on a store that has fewer is known to be an older one, and an empty file is
@@ -72,7 +62,7 @@ final class StoreLock {
         let holder: Int32?
         do throws(SystemError) {
             holder = try Linux.livingHolder { () throws(SystemError) in
-                try Linux.flock(number) && isFolderFree() ? nil : Self.process(try Self.text(number))
+                try Linux.flock(number) ? nil : Self.process(try Self.text(number))
             }
             if holder == nil { try enter(number) }
         } catch {
@@ -80,9 +70,6 @@ final class StoreLock {
         }
         if let holder { throw .locked(folder: files.folder, pid: holder == 0 ? nil : holder) }
     }
-
-    /// NFS, for one, locks no folder.
-    private func isFolderFree() -> Bool { folder.number.flatMap { try? Linux.flock($0) } ?? true }
 
     private func enter(_ number: Int32) throws(SystemError) {
         let text = try Self.text(number)
