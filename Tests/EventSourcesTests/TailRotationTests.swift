@@ -61,6 +61,20 @@ import WatchFile
         }
     }
 
+    /// A source that has read the beginning, and goes on.
+    private func following(_ body: (Folder, Rim, QueueBound<any EventSource>) throws -> Void) throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            defer { rim.on(source) { $0.close() } }
+            try rim.waitUntilArmed()
+            try folder.append("log", "begin\n")
+            try wait(for: "the beginning") { !rim.texts.isEmpty }
+            try body(folder, rim, source)
+        }
+    }
+
     /// Time stamps of files are as coarse as the kernel's tick: waits for the next one.
     private func tick(_ folder: Folder) throws {
         try folder.write("probe", "")
@@ -286,14 +300,7 @@ import WatchFile
     }
 
     @Test func aFileThatCameAndWasRotatedAwayIsReadBeforeAnotherComes() throws {
-        try Folder.with { folder in
-            try folder.write("log", "")
-            let rim = try Rim()
-            let source = open(rim, folder)
-            defer { rim.on(source) { $0.close() } }
-            try rim.waitUntilArmed()
-            try folder.append("log", "begin\n")
-            try wait(for: "the beginning") { !rim.texts.isEmpty }
+        try following { folder, rim, source in
             try tick(folder)
             // The source looks behind all of it.
             rim.on(source) { _ in
@@ -348,14 +355,7 @@ import WatchFile
     /// Compressed beside watchd, by who gives it another time than gzip itself does.
     @Test(arguments: ["rm log.1", "rm log.1; : >log"])
     func whatWasReadAndCompressedIntoAnotherFileIsNotLost(_ rest: String) throws {
-        try Folder.with { folder in
-            try folder.write("log", "")
-            let rim = try Rim()
-            let source = open(rim, folder)
-            defer { rim.on(source) { $0.close() } }
-            try rim.waitUntilArmed()
-            try folder.append("log", "begin\n")
-            try wait(for: "the beginning") { !rim.texts.isEmpty }
+        try following { folder, rim, _ in
             let script = "mv log log.1; gzip -c log.1 >log.1.gz; \(rest)"
             #expect(try Program.run(["/bin/sh", "-c", script], folder: folder.path).code == 0)
             try folder.append("log", "line\n")

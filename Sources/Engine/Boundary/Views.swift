@@ -524,7 +524,7 @@ extension Engine {
     /// Stored operations in no table: those orphans, and what the stop leaves to the next start; oldest first.
     package var unplacedViews: [OperationView] { journal.unplaced.map { view($0) } }
 
-    /// Those of them that hold units of a semaphore for a client's process.
+    /// The stored operations in no table that hold units of a semaphore for a client's process.
     package var orphanHolders: [(operation: UInt64, holder: CommandFact.Holder)] {
         journal.orphans.byAge.compactMap { orphan in orphan.holder.map { (orphan.id, $0) } }
     }

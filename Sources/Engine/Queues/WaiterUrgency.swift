@@ -11,7 +11,7 @@ extension Engine {
     ///
     /// - Parameter caller: the operation of whose run it is a part; it has the QoS of its queue.
     mutating func hurry(_ ids: [UInt64], caller: UInt64?) {
-        // Who holds units of a semaphore is a person.
+        // A client that holds units of a semaphore counts as a person.
         let run = caller.flatMap { operations.ref(id: $0) }.flatMap { isOfClient(operations[$0].handler) ? nil : $0 }
         let qos = run.map { scheduler[operations[$0].queue].qos } ?? Self.personsQoS
         for id in ids {
