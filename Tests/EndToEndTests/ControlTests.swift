@@ -82,14 +82,16 @@ import Varlink
     @Test func aFollowerThatNeverReadsIsCutOffAndCostsLittle() throws {
         let text = Self.text + "[Queue off]\nSuspended=yes\n[Custom many]\nLog=%{data}\nQueue=off\n"
         try Watchd.run(text, settings: "LogLevel=warning") { watchd in
-            let follower = try RawConnection(watchd.socket)
-            try follower.send(message: "{\"method\":\"io.watchd.Manager.Follow\",\"more\":true}")
+            let followers = try (1...2).map { _ in try RawConnection(watchd.socket) }
+            for follower in followers {
+                try follower.send(message: "{\"method\":\"io.watchd.Manager.Follow\",\"more\":true}")
+            }
             let events = EmitAll.Parameters(events: Array(repeating: .init(name: "many"), count: 1000))
             for _ in 0..<40 { try watchd.call(EmitAll.self, events) }
             #expect(try watchd.status().memoryBytes < 200 << 20)
-            try watchd.emit("poke")
-            let end = String(decoding: try follower.readToEnd().suffix(150), as: UTF8.self)
+            let end = String(decoding: try followers[0].readToEnd().suffix(150), as: UTF8.self)
             #expect(end.contains("\"error\":\"io.watchd.Manager.TooSlow\""))
+            try followers[1].waitForHangUp()
         }
     }
 

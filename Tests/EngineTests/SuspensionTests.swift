@@ -83,7 +83,7 @@ struct SuspensionTests {
         fixture.line("f", "1")
         fixture.command(.resume(name: "q"))
         #expect(fixture.running == [])
-        #expect(fixture.engine.queueViews.first { $0.definition.name == "q" }?.suspensions.map(\.by) == ["file"])
+        #expect(fixture.engine.queueViews.first { $0.definition.name == "q" }?.suspensions.map(\.by) == ["watch file"])
         fixture.command(.resume(name: "q"))
         #expect(fixture.running == ["h: line:1"])
         #expect(error(fixture, fixture.command(.resume(name: "q"))) == .notSuspended("q"))
@@ -177,7 +177,7 @@ struct SuspensionTests {
         for index in configuration.sources.indices { configuration.sources[index].isSuspended = true }
         configuration.sources[2].trigger = .path(PathTrigger(paths: [[47]]))
         fixture.reload(configuration)
-        #expect(fixture.engine.sourceViews.map { $0.suspensions.map(\.by) } == [["file"], ["file", "me"], ["file"]])
+        #expect(fixture.engine.sourceViews.map { $0.suspensions.map(\.by) } == [["watch file"], ["watch file", "me"], ["watch file"]])
         for index in configuration.sources.indices { configuration.sources[index].isSuspended = false }
         configuration.sources[2].trigger = .path(PathTrigger(paths: [[47, 47]]))
         fixture.reload(configuration)

@@ -256,7 +256,8 @@ final class ControlConnection {
             }
             let hub = runtime.follow
             let follower = hub.begin(
-                since: time.map { hub.sequence(before: $0) } ?? parameters.since, wantsOutput: filter.wantsOutput)
+                since: time.map { hub.sequence(before: $0) } ?? parameters.since, wantsOutput: filter.wantsOutput
+            ) { context.async { bound.value.cutOff(number) } }
             context.async { bound.value.began(Stream(call: number, follower: follower, filter: filter)) }
         }
     }
@@ -289,12 +290,10 @@ final class ControlConnection {
     private func fetched(_ batch: FollowHub.Batch) {
         guard var stream, number != nil else { return }
         if let missed = batch.missed {
-            // At its beginning a gap is what was forgotten before; later the client has been too slow.
-            if stream.hasBegun { return cutOff(stream) }
+            // What was forgotten before its beginning.
             send(FollowRecord.gap(missed))
         }
         stream.isFetching = false
-        stream.hasBegun = true
         stream.records = batch.records[...]
         self.stream = stream
         advance()
@@ -313,9 +312,11 @@ final class ControlConnection {
         if !protocolState.continueReply(to: stream.call, with: reply) { endStream() }
     }
 
-    private func cutOff(_ stream: Stream) {
+    /// Records are gone that the client has not read.
+    private func cutOff(_ call: Int) {
+        guard stream?.call == call else { return }
         endStream()
-        protocolState.fail(stream.call, with: ManagerError.tooSlow.reply)
+        protocolState.fail(call, with: ManagerError.tooSlow.reply)
         isClosing = true
         advance()
     }
@@ -335,7 +336,6 @@ final class ControlConnection {
         let follower: Int
         let filter: FollowFilter
         var isFetching = false
-        var hasBegun = false
         /// Fetched and not yet sent.
         var records: ArraySlice<FollowHub.Record> = []
     }

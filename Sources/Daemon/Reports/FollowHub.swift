@@ -72,6 +72,9 @@ final class FollowHub {
         var formerLast: Int?
         var waiting: ((Batch) -> Void)?
         var initial: InitialState?
+        /// It has been told something: a gap now is its own.
+        var hasBegun = false
+        let fellBehind: () -> Void
     }
 
     /// The operations that had not ended when a follower began, as it is told of them.
@@ -184,9 +187,13 @@ final class FollowHub {
     func sequence(before time: Int64) -> Int { records.last { $0.time < time }?.sequence ?? 0 }
 
     /// A new follower: of what comes after record `since`, or of how all stands and what comes from now on.
-    func begin(since: Int?, wantsOutput: Bool = false) -> Int {
+    ///
+    /// - Parameter fellBehind: called once at most, when records are gone that the follower would have been told next;
+    ///   the follower has ended by then.
+    func begin(since: Int?, wantsOutput: Bool = false, fellBehind: @escaping () -> Void = {}) -> Int {
         lastFollower += 1
-        var follower = Follower(last: max(since ?? lastSequence, 0), wantsOutput: wantsOutput)
+        var follower = Follower(
+            last: max(since ?? lastSequence, 0), wantsOutput: wantsOutput, fellBehind: fellBehind)
         if follower.last > lastSequence { (follower.last, follower.formerLast) = (0, follower.last) }
         if since == nil { follower.initial = InitialState(newest: newestOperation, sequence: lastSequence) }
         followers[lastFollower] = follower
@@ -197,6 +204,7 @@ final class FollowHub {
     /// with the next one.
     func next(_ id: Int, limit: Int, _ done: @escaping (Batch) -> Void) {
         guard let follower = followers[id] else { return }
+        followers[id]?.hasBegun = true
         if let records = nextState(id), !records.isEmpty { return done(Batch(records: records)) }
         let last = follower.last
         guard last < lastSequence || follower.formerLast != nil else {
@@ -273,6 +281,15 @@ final class FollowHub {
         }
         records.removeFirst(drop)
         bytes = left
+        endSlowFollowers()
+    }
+
+    private func endSlowFollowers() {
+        let kept = lastSequence - records.count
+        for (id, follower) in followers where follower.waiting == nil && follower.hasBegun && follower.last < kept {
+            followers[id] = nil
+            follower.fellBehind()
+        }
     }
 }
 

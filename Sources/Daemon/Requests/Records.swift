@@ -37,8 +37,8 @@ extension ControlInterface.Counters {
 extension ControlInterface.Suspension {
     init(_ suspension: EngineSuspension) {
         self.init(
-            by: suspension.by == "file" ? "watch file" : suspension.by, reason: suspension.reason,
-            since: wireTime(suspension.since), until: suspension.until.map(wireTime))
+            by: suspension.by, reason: suspension.reason, since: wireTime(suspension.since),
+            until: suspension.until.map(wireTime))
     }
 }
 

@@ -49,7 +49,7 @@ extension Engine {
     /// The suspensions that people made; those of the file are in the file, and those of a drain that goes on would be
     /// half of one after a kill.
     mutating func saveSuspensions(_ name: String, _ suspensions: [Suspension]) {
-        let made = suspensions.filter { $0.by != "file" && !drains.suspends($0) }
+        let made = suspensions.filter { $0.isMade && !drains.suspends($0) }
         actions.append(.store(.suspensions(name, made)))
     }
 

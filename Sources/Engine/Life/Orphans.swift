@@ -45,7 +45,7 @@ struct Orphans: Sendable {
     mutating func add(_ hold: StoredHold) { holds.append(hold) }
 
     mutating func add(_ suspensions: [Suspension], of name: String) {
-        let made = suspensions.filter { $0.by != "file" }
+        let made = suspensions.filter { $0.isMade }
         if !made.isEmpty { self.suspensions[name] = made }
     }
 

@@ -42,7 +42,7 @@ extension Engine {
     }
 
     private static func comesBack(_ name: String, _ suspensions: [Suspension]) -> String? {
-        suspensions.contains { $0.by != "file" } ? "\(name) is suspended, also when it comes back, until resume" : nil
+        suspensions.contains { $0.isMade } ? "\(name) is suspended, also when it comes back, until resume" : nil
     }
 
     private func warning(handler: Int, _ removed: [String]) -> String? {

@@ -107,12 +107,12 @@ extension Engine {
         }
     }
 
-    private var fileSuspension: Suspension { Suspension(by: "file", since: now.realtime) }
+    private var fileSuspension: Suspension { Suspension(by: Suspension.watchFile, since: now.realtime) }
 
     private func setFileSuspension(_ suspensions: inout [Suspension], _ isSuspended: Bool) {
         if isSuspended {
             suspensions.insert(fileSuspension, at: 0)
-        } else if let index = suspensions.firstIndex(where: { $0.by == "file" }) {
+        } else if let index = suspensions.firstIndex(where: { !$0.isMade }) {
             suspensions.remove(at: index)
         }
     }

@@ -2,7 +2,10 @@ import WatchFile
 
 /// One suspension of a source or queue; they are counted.
 package struct Suspension: Equatable, Sendable {
-    /// `file`, or who asked.
+    /// As it stands for one that the watch file asks for. No user has a blank in the name.
+    package static let watchFile = "watch file"
+
+    /// `watchFile`, or who asked.
     package var by: String
     package var reason: String?
     /// Wall clock, microseconds.
@@ -10,6 +13,9 @@ package struct Suspension: Equatable, Sendable {
     package var until: Int64?
     /// The same on the boot clock, which nobody sets.
     var resumesAt: Int64?
+
+    /// A person asked for it.
+    var isMade: Bool { by != Self.watchFile }
 
     package init(by: String, reason: String? = nil, since: Int64, until: Int64? = nil) {
         self.init(by: by, reason: reason, since: since, until: until, resumesAt: nil)

@@ -79,9 +79,15 @@ extension Linux {
     }
 
     /// `realpath(3)`: the same place without links, `.` and `..`.
+    ///
+    /// libc goes there step by step: where a link is switched meanwhile, and what it led to removed, a step is missing.
+    /// So it goes twice before it says that nothing is there.
     package static func realPath(_ path: some SystemPath) throws(SystemError) -> [UInt8] {
         var real = [CChar](repeating: 0, count: Int(PATH_MAX))
-        try call("realpath", path) { realpath($0, &real) == nil ? -1 : 0 }
+        try call("realpath", path) {
+            if realpath($0, &real) != nil { return 0 }
+            return errno == ENOENT && realpath($0, &real) != nil ? 0 : -1
+        }
         return real.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     }
 

@@ -57,6 +57,9 @@ final class RawConnection {
         return all
     }
 
+    /// Waits, without reading, until the other end has closed.
+    func waitForHangUp() throws { try wait(.peerHangUp) }
+
     /// What comes until the other end closes.
     func readToEnd() throws -> [UInt8] {
         var all: [UInt8] = []
