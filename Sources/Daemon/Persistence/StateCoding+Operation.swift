@@ -11,7 +11,7 @@ extension ByteWriter {
                 operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil,
                 operation.isOwn, operation.settleLeft != nil, operation.isLateTold, operation.isSlowTold,
                 operation.runs.contains { !$0.acquired.isEmpty }, operation.priority != nil,
-                !operation.partsDone.isEmpty))
+                !operation.partsDone.isEmpty, operation.wasStopped))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -98,7 +98,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0x7FFFF)
+        let bits = try flags(0xFFFFF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -199,5 +199,6 @@ extension StoredOperation {
         isOwn = bits & 0x1000 != 0
         isLateTold = bits & 0x4000 != 0
         isSlowTold = bits & 0x8000 != 0
+        wasStopped = bits & 0x80000 != 0
     }
 }

@@ -128,7 +128,10 @@ enum EventLog {
         let isLine = request.definition.value.stream != nil
         let sentence =
             isLine
-            ? "goes to a worker again: one may have had it before" : "starts again: it may have run before watchd ended"
+            ? "goes to a worker again: one may have had it before"
+            : request.wasStopped
+                ? "starts again: the stop before has ended its run"
+                : "starts again: it may have run before watchd ended"
         logger.log(
             isLine ? .info : .notice, "\(handler) \(run.operation)  \(sentence)",
             [

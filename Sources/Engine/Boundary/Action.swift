@@ -69,6 +69,8 @@ package struct StartRequest: Sendable {
     package var isRedelivered = false
     /// A run of this attempt may have: nobody knows how it ended.
     package var startsAgain = false
+    /// A stop of watchd has ended that run.
+    package var wasStopped = false
     /// The members of semaphores that it holds.
     package var acquired: [AcquiredMembers] = []
     /// The span of the run; `nil`: of what no event has started.

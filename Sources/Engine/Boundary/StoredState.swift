@@ -89,6 +89,8 @@ package struct StoredOperation: Equatable, Sendable {
     package var isExecuting = false
     /// A run of it may have happened before.
     package var isRedelivered = false
+    /// A stop has ended the run before.
+    package var wasStopped = false
     /// It was cancelled while it ran, and has not ended yet.
     package var isCancelled = false
     package var isClosed = false

@@ -147,6 +147,7 @@ extension Engine {
             return StoredDependency(operation: id, isRequired: isRequired)
         }
         (stored.isExecuting, stored.isRedelivered) = (operation.progress.isRunning, operation.progress.isRedelivered)
+        stored.wasStopped = operation.progress.wasStopped
         (stored.isCancelled, stored.isClosed) = (operation.progress.isCancelled, operation.isClosed)
         (stored.isByHand, stored.isOwn, stored.isRerun) = (
             operation.descent.isByHand, operation.descent.isOwn, operation.descent.isRerun

@@ -148,7 +148,7 @@ extension Engine {
             stored.isClosed || draft.descent.isOwn || draft.progress.hasStarted
             || merge(source: source, handler: handler) == nil
         draft.progress.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
-        draft.progress.startsAgain = draft.progress.isRedelivered
+        (draft.progress.startsAgain, draft.progress.wasStopped) = (draft.progress.isRedelivered, stored.wasStopped)
         (draft.progress.isCancelled, draft.descent.isByHand) = (stored.isCancelled, stored.isByHand)
         (draft.descent.isRerun, draft.progress.hasConsumed) = (stored.isRerun, stored.hasConsumed)
         draft.record = Record(isDurable: stored.isDurable, isYoung: stored.isYoung)

@@ -7,15 +7,19 @@ extension Engine {
         finish(ref, Verdict(result: result, reason: reason), successor: successor)
     }
 
-    /// `seenAs`: what those that depend on it see.
+    /// - Parameters:
+    ///   - handedOn: its events, where the successor has them now.
+    ///   - seenAs: what those that depend on it see.
     mutating func finish(
-        _ ref: OperationRef, _ verdict: Verdict, successor: UInt64? = nil, seenAs: Result? = nil
+        _ ref: OperationRef, _ verdict: Verdict, successor: UInt64? = nil, handedOn: [Event] = [],
+        seenAs: Result? = nil
     ) {
         let operation = operations[ref]
         var view = view(operation, isEnding: true)
         view.state = verdict.result == .cancelled ? .cancelled : .finished
         view.ended = ended(view)
         view.successor = successor
+        if !handedOn.isEmpty { (view.events, view.entries) = (handedOn, handedOn.count) }
         take(verdict, into: &view)
         note(ref, verdict, successor)
         leave(ref, operation, to: Place(verdict.result))

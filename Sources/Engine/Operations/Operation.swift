@@ -44,6 +44,8 @@ struct Operation: Sendable {
         var isRedelivered = false
         /// A run of this attempt may have.
         var startsAgain = false
+        /// A stop of watchd has ended that run.
+        var wasStopped = false
         /// It was asked to end for good while it ran.
         var isCancelled = false
 

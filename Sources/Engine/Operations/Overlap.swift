@@ -39,14 +39,18 @@ extension Engine {
     }
 
     /// The runs of an operation have ended for a newer one: its events join that.
-    mutating func supersede(_ ref: OperationRef) {
+    ///
+    /// - Parameter verdict: of its last run; that one has not failed.
+    mutating func supersede(_ ref: OperationRef, _ verdict: Verdict = Verdict(result: .superseded)) {
+        var verdict = verdict
         guard let next = scheduler.successor(of: ref) else {
             // A stop has left the newer one to the next start, and so this one.
             if life.isStopping, isDurable(ref) {
                 operations[ref].runs = []
                 return setAside(ref)
             }
-            return finish(ref, .cancelled, reason: "ended for a newer operation, which was cancelled")
+            (verdict.result, verdict.reason) = (.cancelled, "ended for a newer operation, which was cancelled")
+            return finish(ref, verdict)
         }
         let (old, new) = (operations[ref], operations[next])
         let target = SourceState.Target(handler: old.handler, queue: old.queue)
@@ -67,7 +71,8 @@ extension Engine {
             heir = runAgain(old)
         }
         calls.handOver(from: ref.id, to: heir.id)
-        finish(ref, .superseded, reason: "superseded by operation \(new.id)", successor: heir.id)
+        verdict.reason = "superseded by operation \(new.id)"
+        finish(ref, verdict, successor: heir.id, handedOn: tracedEvents(old))
     }
 
     /// Events of another source or queue cannot join, nor those of a `Run`: they make an operation of their own, behind

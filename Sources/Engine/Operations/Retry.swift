@@ -31,9 +31,10 @@ extension Engine {
 
     /// The last run of an attempt has ended; it still stands in the operation.
     mutating func allEnded(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) {
-        if verdict.result == .superseded { return supersede(ref) }
+        if verdict.result == .superseded { return supersede(ref, verdict) }
         if verdict.result == .stopped, runsAgain(ref) {
             operations[ref].runs = []
+            operations[ref].progress.wasStopped = true
             return setAsideForAgain(ref)
         }
         if verdict.isUnknown, isDurable(ref) { return redeliver(ref, verdict) }

@@ -20,11 +20,17 @@ extension Engine {
         operations[ref].runs.append(run)
         if isFirst {
             report(ref)
-            let again: Trail.Detail = seat == nil ? .again : .handedAgain
-            note(.started, ref, detail: operations[ref].progress.startsAgain ? again : .none)
+            note(.started, ref, detail: again(ref, seat != nil))
         }
         perform(ref, run)
         if isFirst, seat == nil, run.definition.value.isOfRim { noteBegun(ref) }
+    }
+
+    private func again(_ ref: OperationRef, _ isHanded: Bool) -> Trail.Detail {
+        let progress = operations[ref].progress
+        if !progress.startsAgain { return .none }
+        if isHanded { return .handedAgain }
+        return progress.wasStopped ? .afterStop : .again
     }
 
     /// Bytes of events; one that has more comes into the store at once.
@@ -88,7 +94,9 @@ extension Engine {
         if let seat = run.seat { return hand(ref, run, to: seat) }
         guard run.definition.value.isOfRim else { return act(ref, part: run.part, run.definition.value) }
         if run.definition.value.needsProcess { scheduler.takeSlot(realtime: now.realtime) }
-        whenSafe(ref, .start(request(ref, run)))
+        let request = request(ref, run)
+        operations[ref].progress.wasStopped = false
+        whenSafe(ref, .start(request))
         if !operations[ref].record.isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
             if run.definition.value.patience.slow != .infinity { expectEnd(ref, run.definition.value) }
@@ -108,6 +116,7 @@ extension Engine {
             events: events,
             isRedelivered: operations[ref].progress.isRedelivered || isRepeated)
         request.startsAgain = operations[ref].progress.startsAgain || isRepeated && id.attempt == 1
+        request.wasStopped = operations[ref].progress.wasStopped
         request.acquired = scheduler.members(of: run.held)
         request.trace = trace(of: operations[ref].lineage, id)
         if case .mail = run.definition.value.action {

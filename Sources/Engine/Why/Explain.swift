@@ -75,6 +75,9 @@ extension Engine {
         case (.started, .again):
             return "operation \(step.operation) of \(handler) started again on queue \(queue): "
                 + "how its run before had ended is not known"
+        case (.started, .afterStop):
+            return "operation \(step.operation) of \(handler) started again on queue \(queue): "
+                + "a stop of watchd had ended its run before"
         case (.started, .handedAgain):
             return "operation \(step.operation) of \(handler) was handed on again on queue \(queue): "
                 + "its worker had ended before it was through with it"
@@ -82,7 +85,7 @@ extension Engine {
         case (_, .text(let text)):
             return step.operation == 0 ? "\(event)\(step.code.rawValue): \(text)" : text
         case (_, .result(let result)): return "operation \(step.operation) ended \(result.rawValue)"
-        case (_, .none), (_, .again), (_, .handedAgain): return "operation \(step.operation) \(step.code.rawValue)"
+        case (_, .none), (_, .again), (_, .afterStop), (_, .handedAgain): return "operation \(step.operation) \(step.code.rawValue)"
         }
     }
 

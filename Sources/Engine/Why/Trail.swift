@@ -23,6 +23,8 @@ struct Trail: Sendable {
         case none
         /// It had started before, and nobody knows whether it was done.
         case again
+        /// A stop had ended its run before.
+        case afterStop
         /// A worker had had it, and ended, or watchd did.
         case handedAgain
         case result(Result)
@@ -71,7 +73,8 @@ extension Engine {
     ) {
         trail.note(
             Trail.Step(
-                time: now.realtime, code: code, handler: operations[ref].handler, queue: operations[ref].queue,
+                time: now.realtime, code: code, handler: operations[ref].handler,
+                queue: commands.isEmpty ? operations[ref].queue : shownQueue(operations[ref]),
                 operation: ref.id, other: other, event: event, detail: detail))
     }
 }
