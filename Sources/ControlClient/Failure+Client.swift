@@ -41,12 +41,18 @@ extension Failure {
             exitCode: .failed)
     }
 
+    /// Nothing that is followed has happened in that time.
+    init(quietFor milliseconds: Int) {
+        self.init(message: "nothing has happened for \(Self.span(milliseconds))", exitCode: .failed)
+    }
+
     private static func span(_ milliseconds: Int) -> String {
         SpanText.glance(Int64(clamping: milliseconds.multipliedReportingOverflow(by: 1000).partialValue))
     }
 
     private init(path: String, _ errno: Errno) {
-        let start = "start it with “systemctl start watchd”, or name another socket with --socket"
+        let own = Linux.effectiveUserID == 0 ? "" : " (your own with “systemctl --user start watchd”)"
+        let start = "start it with “systemctl start watchd”\(own), or name another socket with --socket"
         switch errno {
         case .noSuchFile, .notFolder:
             self.init(message: "watchd is not running (no socket at \(path))", help: start, exitCode: .unreachable)

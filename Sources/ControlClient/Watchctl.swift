@@ -9,6 +9,7 @@ import Synchronization
 package enum Watchctl {
     /// - Returns: never; the program ends.
     package static func main() {
+        keepStandardDescriptors()
         // A mistaken invocation may still ask for JSON.
         var isJSON = Linux.arguments.contains(Array(Option.json.rawValue.utf8))
         do throws(Failure) {
@@ -19,6 +20,14 @@ package enum Watchctl {
         } catch {
             write((isJSON ? error.json : error.text).utf8, to: STDERR_FILENO)
             exit(error.exitCode.rawValue)
+        }
+    }
+
+    /// A closed one would be the next that is opened: output would go to the daemon. What is there instead cannot be used
+    /// as it is meant, and its use fails as before.
+    private static func keepStandardDescriptors() {
+        for number: Int32 in 0...2 where (try? Linux.fstat(number)) == nil {
+            _ = try? Linux.open("/dev/null", number == 0 ? .writing : .reading).release()
         }
     }
 

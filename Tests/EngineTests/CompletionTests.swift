@@ -182,12 +182,26 @@ struct CompletionTests {
         #expect(fixture.engine.operationViews.isEmpty)
     }
 
-    @Test func handlersThatWereRemovedAreNotStarted() {
-        let fixture = fixture { $0.completions.success = ["after"] }
+    @Test func aRunThatGoesOnStartsTheHandlersItStartedWith() {
+        for isRemoved in [false, true] {
+            let fixture = fixture { $0.completions.success = ["after"] }
+            fixture.emit("x")
+            fixture.reload(.of(queues: [.serial("q")], handlers: isRemoved ? [] : [.exec("h")]))
+            #expect(fixture.engine.handlers.index(of: "after") != nil)
+            fixture.endAll()
+            #expect(fixture.story == ["h: data:1", "after: success(1)"])
+            #expect(fixture.engine.handlers.index(of: "after") == nil)
+        }
+    }
+
+    @Test func aRemovedHandlerStaysNoLongerThanAnOperationMayStartIt() {
+        let fixture = fixture { $0.completions.failure = ["after"] }
         fixture.emit("x")
         fixture.reload(.of(queues: [.serial("q")], handlers: [.exec("h")]))
+        #expect(fixture.engine.handlers.index(of: "after") != nil)
         fixture.endAll()
         #expect(fixture.story == ["h: data:1"])
+        #expect(fixture.engine.handlers.index(of: "after") == nil)
     }
 
     // MARK: OnRetry, OnChange, OnFinished

@@ -53,6 +53,44 @@ struct DelayTests {
         #expect(fixture.running == ["h: data:3x3"])
     }
 
+    // MARK: A reload
+
+    @Test func aShorterDelayOrASmallerBatchCountsForWhatWaits() {
+        func configuration(_ delay: UInt64, batch: Int? = nil) -> Configuration {
+            .of(
+                queues: [.serial("q")],
+                handlers: [
+                    .exec("h") {
+                        $0.constraints.delay = .seconds(delay)
+                        $0.constraints.batchSize = batch
+                    }
+                ], sources: [.fifo("f", to: "h", on: "q", key: .handler, coalesces: true)])
+        }
+        func waiting(_ first: Configuration) -> EngineFixture {
+            let fixture = EngineFixture(first)
+            for number in 1...3 { fixture.line("f", "\(number)") }
+            fixture.advance(seconds: 6)
+            return fixture
+        }
+        let shorter = waiting(configuration(3600))
+        shorter.reload(configuration(10))
+        shorter.advance(seconds: 3.999_999)
+        #expect(shorter.starts.isEmpty)
+        shorter.advance(seconds: 0.000_001)
+        #expect(shorter.starts.count == 1)
+        for over in [configuration(5), configuration(0), configuration(3600, batch: 3)] {
+            let fixture = waiting(configuration(3600, batch: 10))
+            fixture.reload(over)
+            fixture.advance(seconds: 0.001)
+            #expect(fixture.starts.count == 1)
+        }
+        // What was promised to come sooner comes sooner.
+        let longer = waiting(configuration(10))
+        longer.reload(configuration(3600))
+        longer.advance(seconds: 4)
+        #expect(longer.starts.count == 1)
+    }
+
     // MARK: BatchSize=
 
     private func batches(

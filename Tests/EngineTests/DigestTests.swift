@@ -28,6 +28,22 @@ import WatchFile
         fixture.end(name, .exited(1), output: output)
     }
 
+    @Test func aDigestThatFillsItsQueueGoesOutBeforeOthersWaitForIt() {
+        var mail = HandlerDefinition(name: "tell", action: .mail(to: ["root"]), queue: "m")
+        mail.constraints.digest = .seconds(100)
+        let fixture = EngineFixture(
+            .of(
+                queues: [.serial("m", backlog: 5)], handlers: [.exec("h"), mail],
+                sources: [.fifo("l", to: "tell", on: "m"), .fifo("o", to: "h", on: "m")]))
+        for number in 1...5 { fixture.line("l", "\(number)") }
+        #expect(mails(fixture).isEmpty)
+        fixture.line("o", "other")
+        fixture.advance(seconds: 0.001)
+        #expect(mails(fixture).map(\.events.count) == [5])
+        fixture.endAll()
+        #expect(fixture.story.last == "h: line:other")
+    }
+
     @Test func allOfASpanIsOneMailFromWhateverSource() throws {
         let fixture = EngineFixture(configuration())
         fail(fixture, "a")

@@ -130,6 +130,27 @@ struct OnceTests {
         #expect(fixture.running == [])
     }
 
+    @Test func theMarkStaysWhileTheKeyOrTheHandlerIsGone() {
+        func configuration(_ handlers: [HandlerDefinition]) -> Configuration {
+            .of(
+                queues: [.serial("q")], handlers: handlers + [.exec("other")],
+                sources: handlers.isEmpty ? [] : [.fifo("f", to: "h", on: "q")])
+        }
+        let once = HandlerDefinition.exec("h") { $0.constraints.once = .ever }
+        for between in [[], [HandlerDefinition.exec("h")]] {
+            let fixture = EngineFixture(configuration([once]))
+            fixture.line("f", "1")
+            fixture.endFirst()
+            for handlers in [between, [once]] { fixture.reload(configuration(handlers)) }
+            fixture.line("f", "2")
+            #expect(fixture.story == ["h: line:1"] && fixture.refusals == ["h skipped"])
+            let takenBack = fixture.actions.contains {
+                if case .store(.once(handler: _, nil)) = $0 { true } else { false }
+            }
+            #expect(!takenBack)
+        }
+    }
+
     @Test func whatJoinedSharesTheEnd() {
         let fixture = fixture(coalesces: true) { $0.constraints.delay = .seconds(5) }
         fixture.line("f", "1")

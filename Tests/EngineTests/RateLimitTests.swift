@@ -161,6 +161,19 @@ struct RateLimitTests {
         #expect(fixture.story.last == "h: line:5" && fixture.counters(source: "descriptor/f")?[.held] == 0)
     }
 
+    @Test func aReloadOfItsRoutesLetsNothingGo() {
+        let limited = SourceDefinition.fifo("f", to: "h", on: "q").with { $0.rateLimit = Self.limit(1, 100) }
+        let fixture = source(limited, 1, 100)
+        for number in 1...4 { fixture.line("f", "\(number)") }
+        let both = limited.with { $0.routes.append(Route(handler: "i", queue: "q")) }
+        fixture.reload(
+            .of(queues: [.concurrent("q", width: 100)], handlers: [.exec("h"), .exec("i")], sources: [both]))
+        #expect(fixture.story == ["h: line:1"])
+        #expect(fixture.counters(source: "descriptor/f")?[.held] == 6)
+        fixture.advance(seconds: 100)
+        #expect(fixture.story == ["h: line:1", "h: line:2", "i: line:2"])
+    }
+
     @Test func whatIsHeldMerges() {
         let fixture = source(.path("p", to: "h", on: "q", key: .perPath), 1)
         fixture.path("p", .written, "/w/a")

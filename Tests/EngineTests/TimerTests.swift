@@ -152,6 +152,20 @@ struct TimerTests {
         #expect(fixture.starts.count == 3)
     }
 
+    @Test func aReloadOfOtherKeysLeavesAFixedDelayWhereItWas() {
+        let timer = SourceDefinition.timer("t", to: "h", after: .seconds(10))
+        let fixture = fixture(timer)
+        fixture.advance(seconds: 7)
+        for accuracy in [1, 2] {
+            fixture.reload(
+                .of(handlers: [.exec("h")], sources: [timer.timing { $0.accuracy = .milliseconds(UInt64(accuracy)) }]))
+        }
+        fixture.advance(seconds: 2.9)
+        #expect(fixture.starts.isEmpty)
+        fixture.advance(seconds: 0.2)
+        #expect(fixture.starts.count == 1)
+    }
+
     @Test func aReloadWaitsForTheOperationsOfAFixedDelay() {
         let fixture = fixture(.timer("t", to: "h", after: .seconds(10)))
         fixture.advance(seconds: 10)

@@ -19,11 +19,12 @@ import WatchFile
     }
 
     private func message(
-        _ events: [Event], origin: Origin = .completion(handler: "backup"), host: String = "web1", mayRetry: Bool = true
+        _ events: [Event], origin: Origin = .completion(handler: "backup"), host: String = "web1", mayRetry: Bool = true,
+        isRedelivered: Bool = false
     ) -> MailMessage {
         let context = RunContext(
             handler: "mail", queue: "q", operation: 9, attempt: 1, origin: origin, events: events,
-            host: Array(host.utf8))
+            isRedelivered: isRedelivered, host: Array(host.utf8))
         return MailMessage(
             context, to: ["root", "ops@example.org"], from: "watch er", at: 1_795_504_788_000_000, mayRetry: mayRetry)
     }
@@ -54,7 +55,7 @@ import WatchFile
         #expect(
             parts(message([completion()])).head == [
                 "From: watchd <watch-er>", "To: root, ops@example.org", "Subject: [web1] backup failed: exit 3",
-                "Date: Tue, 24 Nov 2026 07:19:48 +0000", "Message-ID: <9.1.1795504788000000@web1>",
+                "Date: Tue, 24 Nov 2026 07:19:48 +0000", "Message-ID: <9.0@web1>",
                 "Auto-Submitted: auto-generated", "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
                 "Content-Transfer-Encoding: 7bit", "X-Watchd-Handler: backup",
             ])
@@ -116,12 +117,57 @@ import WatchFile
         #expect(!body.contains("line 100\n") && body.utf8.count < 64 << 10)
     }
 
-    @Test func severalEndsAndManyEventsAreListed() {
-        let body = parts(message([completion(), completion(.failure, .failed, exit: .exited(4))])).body
-        #expect(body.hasPrefix("backup failed: exit 4.") && body.contains("  backup failed: exit 3 (operation 4711)\n"))
+    @Test func severalEndsAreListedBesideTheNewestFailure() {
+        let ends = [
+            of(4710, completion()), of(4711, completion(.failure, .failed, exit: .exited(4))),
+            of(4712, completion(.finished, .done)),
+        ]
+        let mail = parts(message(ends))
+        #expect(mail.head.contains("Subject: [web1] backup failed: exit 4, and 2 more"))
+        #expect(mail.body.hasPrefix("backup failed: exit 4.\n\noperation  4711\n"))
+        #expect(mail.body.contains("Beside it:\n\n"))
+        #expect(mail.body.contains("  backup failed: exit 3 (operation 4710)\n"))
+        #expect(mail.body.contains("  backup done (operation 4712)\n"))
+        // Both tell of one end.
+        let twice = parts(message([completion(.failure), completion(.finished)]))
+        #expect(twice.head.contains("Subject: [web1] backup failed: exit 3") && !twice.body.contains("Beside it"))
+    }
+
+    private func of(_ operation: UInt64, _ event: Event) -> Event {
+        guard case .completion(var fact) = event.fact else { return event }
+        fact.operation = operation
+        var event = event
+        event.fact = .completion(fact)
+        return event
+    }
+
+    @Test func ofManyEventsFailuresAreToldFirst() {
+        let ends = (1...160).map { number in
+            of(UInt64(number), completion(number == 7 ? .failure : .finished, number == 7 ? .failed : .done))
+        }
+        let beside = parts(message(ends + [of(200, completion(.finished, .done))])).body
+        #expect(beside.hasPrefix("backup failed: exit 3.\n\noperation  7\n"))
+        #expect(beside.contains("Beside it, where 60 are not shown:\n\n"))
+        let digest = parts(message(ends, origin: .digest(handler: "mail"))).body
+        #expect(digest.contains("\n\nOf them 60 are not shown.\n\n") && digest.contains("(operation 7)"))
+        #expect(!digest.contains("(operation 61)") && digest.contains("(operation 62)"))
+    }
+
+    @Test func aLongLineIsToldWhole() {
+        let text = String(repeating: "a", count: 199) + "é end"
+        let event = Event(id: 1, time: 0, fact: .line(LineFact(Array(text.utf8))))
+        let body = parts(message([event], origin: .source(SourceID(.descriptor, "log")))).body
+        #expect(body.contains("“\(String(repeating: "a", count: 199))…”\n    \(text)\n"))
+    }
+
+    @Test func aMailThatMayHaveBeenSentBeforeSaysSo() {
+        #expect(parts(message([completion()], isRedelivered: true)).body.contains("\nIt may have been sent before"))
+    }
+
+    @Test func manyEventsAreListed() {
         let events = (1...150).map { Event(id: $0, time: 0, fact: .custom(CustomFact(data: Int64($0)))) }
         let list = parts(message(events, origin: .source(SourceID(.custom, "start")))).body
-        #expect(list.hasPrefix("50 earlier ones are not shown.\n") && list.contains("custom/start  data 150\n"))
+        #expect(list.hasPrefix("Of 150 events 50 are not shown.\n") && list.contains("custom/start  data 150\n"))
         #expect(!list.contains("data 50\n"))
     }
 

@@ -120,6 +120,23 @@ import Testing
         #expect(problems(in: text.replacing("NAME", with: "n")) == [], "\(text)")
     }
 
+    @Test(arguments: [
+        ("IN_MOVE", "Recursive=yes\nPrune=.*\nEvents=written renamed deleted\n"),
+        ("IN_ALL_EVENTS,dotdirs=true", "Recursive=yes\nEvents=changed created modified attributes\n"),
+        ("IN_CREATE,IN_ONESHOT,recursive=false", "Events=created\n"),
+    ]) func masksOfIncronAreTakenWhole(mask: String, keys: String) throws {
+        let text = try #require(proposal("/srv/in \(mask) /bin/a $@/$#"))
+        #expect(text == "[Path NAME]\nPath=/srv/in\n\(keys)Key=%p\nExec=/bin/a %p\n", "\(text)")
+        #expect(problems(in: text.replacing("NAME", with: "n")) == [], "\(text)")
+    }
+
+    @Test func whatWatchdIsNotToldOfIsNamed() {
+        let some = problems(in: "/srv/in IN_OPEN,IN_CLOSE_WRITE /bin/a $@/$#\n")
+        #expect(some.count == 1 && some[0].contains("Events=written (nothing tells of IN_OPEN), Key=%p"), "\(some)")
+        let none = problems(in: "/srv/in IN_OPEN,IN_ACCESS /bin/a\n")
+        #expect(none.count == 1 && none[0].contains("not of IN_OPEN, IN_ACCESS"), "\(none)")
+    }
+
     /// A name is that of a user only where it is no program, or where the whole table has users.
     @Test func theSixthFieldIsAUserWhereItCannotBeTheCommand() {
         var context = LoadContext(processors: 4)

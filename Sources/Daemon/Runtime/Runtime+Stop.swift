@@ -127,8 +127,8 @@ extension Runtime {
         let sender = "process \(info.senderProcess) (uid \(info.senderUser))"
         switch info.number {
         case 1:
-            logger.log(.notice, "SIGHUP from \(sender): reloading")
-            reload { _ in }
+            logger.log(.notice, "SIGHUP from \(sender)\(isStopping ? " ignored: watchd stops" : ": reloading")")
+            if !isStopping { reload { _ in } }
         case 18 where info.senderProcess == Linux.parentProcessID:
             // The service manager sends it after SIGTERM (`systemd.kill(5)`), and a shell at `fg`.
             break

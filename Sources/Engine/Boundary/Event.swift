@@ -463,6 +463,17 @@ package struct CompletionFact: Equatable, Sendable {
     }
 }
 
+extension CompletionFact {
+    package var isFailure: Bool { result?.isFailure ?? false }
+}
+
+extension [Event] {
+    /// Of completions that are told together, the one that a report is about: the newest that failed, else the newest.
+    package var reported: Event? {
+        last { if case .completion(let fact) = $0.fact { fact.isFailure } else { false } } ?? last
+    }
+}
+
 /// How an operation ended.
 package enum Result: String, CaseIterable, Sendable {
     case done, failed, cancelled, skipped, dropped, annulled

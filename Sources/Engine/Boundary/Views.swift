@@ -65,6 +65,8 @@ package struct SourceView: Sendable {
     package var definition: SourceDefinition
     package var condition: SourceCondition
     package var isHeld: Bool
+    /// Wall clock, microseconds; `nil`: it is not, or that is not known.
+    package var heldSince: Int64?
     /// It is held back because the store fails.
     package var isHeldByStore: Bool
     /// It is held back by its own `RateLimit=`.
@@ -327,7 +329,7 @@ extension Engine {
             guard case .source(let id) = state.origin, let definition = state.definition?.value else { return nil }
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
-                isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: door.isHeldByStore(index),
+                isHeld: state.isHeldInRim || !state.held.isEmpty, heldSince: state.held.since, isHeldByStore: door.isHeldByStore(index),
                 rateWait: rateWait(index), heldBy: heldBy(index), refusedWhileHeld: state.held.refused,
                 isRemoved: state.isRemoved, suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
@@ -481,6 +483,7 @@ extension Engine {
         view.isStored = operation.record.isStored
         if let split = splits[operation.id] {
             (view.parts, view.partsEnded, view.usage) = (split.count, split.done.count, split.usage)
+            if isEnding, split.failure != nil { view.pid = split.failedPID }
         }
         for run in operation.runs where !run.usage.isInitial { view.usage.add(run.usage.value) }
         guard !isEnding else { return view }

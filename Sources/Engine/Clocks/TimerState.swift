@@ -178,6 +178,7 @@ struct TimerState: Sendable {
     mutating func keep(_ old: TimerState, _ rule: TimerRule, startedAt: Int64, now: Moment) {
         keep(calendar: old.delayedCalendar, slot: old.delayedSlot, rule, now: now)
         if let since = old.missedSince { putOffCatchUp(since: since, until: old.others.value.catchUp) }
+        if old.after != Self.never { resume(rule, left: old.after - now.monotonic, now: now) }
         for (path, span, base) in [
             (\Others.onStartup, rule.trigger.onStartup, startedAt), (\.onBoot, rule.trigger.onBoot, 0),
         ] {

@@ -20,6 +20,8 @@ struct HeldEvents: HasInitialValue {
     var oldest: Event? { list.oldest }
     /// Events the store was told of one by one since it had all of them as a whole.
     var appended = 0
+    /// Since when it holds any: wall clock, microseconds. `nil`: that is not known.
+    var since: Int64?
     /// Events there was no room for since it holds any.
     var refused = 0
 

@@ -53,6 +53,7 @@ extension Engine {
         door.addHeld(sources[source].held.load - before)
         // A change that is annulled for `Events=` alone would come back with the events that are stored one by one.
         if let annulled, annulled > 0 { saveHolds(source) } else if annulled != nil { saveHeld(event, source) }
+        if sources[source].held.since == nil { sources[source].held.since = now.realtime }
         let kept = sources[source].held.count
         if annulled == nil { sources[source].held.refused += event.count }
         for target in targets {
@@ -89,7 +90,9 @@ extension Engine {
 
     mutating func wait(_ source: Int, for obstacle: SourceObstacle) {
         switch obstacle {
-        case .queue(let queue): queues[queue].heldSources.append(source)
+        case .queue(let queue):
+            queues[queue].heldSources.append(source)
+            sendDigests(onQueue: queue)
         case .total: door.waitForTotal(source)
         case .store: door.waitForStore(source)
         case .rate:
@@ -138,7 +141,7 @@ extension Engine {
             }
             letGoNext(source, mayDrop: true)
         }
-        if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
+        endHold(source)
         if sources[source].hasUnasked { sources[source].unasked.endHold() }
         door.roomMoved()
         if sources[source].isHeldInRim, case .source(let id) = sources[source].origin {
@@ -163,7 +166,12 @@ extension Engine {
     /// Lets go everything, room or not: its routes are about to change.
     mutating func letGoAll(_ source: Int) {
         while sources[source].holds { letGoNext(source, mayDrop: false) }
+        endHold(source)
+    }
+
+    private mutating func endHold(_ source: Int) {
         if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
+        if sources[source].held.since != nil { sources[source].held.since = nil }
     }
 
     /// Held events go to the new targets when they are released.

@@ -12,6 +12,9 @@ struct Orphans: Sendable {
     /// By full name; without those of the watch file.
     private(set) var suspensions: [String: [Suspension]] = [:]
 
+    /// Handlers that have run by a `Once=` that they have no more, or that are gone.
+    var once: Set<String> = []
+
     var isEmpty: Bool { operations.isEmpty }
     var count: Int { operations.count }
     var byAge: [StoredOperation] { operations.values.sorted { $0.id < $1.id } }

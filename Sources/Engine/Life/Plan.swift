@@ -13,7 +13,7 @@ extension Engine {
         change.kept = all.filter { !touched.contains($0) }
         change.warnings = queues.indices.compactMap { warning(queue: $0, change.removed) }
         change.warnings += sources.indices.compactMap { warning(source: $0, change.removed, configuration) }
-        change.warnings += handlers.indices.compactMap { warning(handler: $0, change.removed) }
+        change.warnings += handlers.indices.compactMap { warning(handler: $0, change.removed, trial) }
         return change
     }
 
@@ -45,9 +45,13 @@ extension Engine {
         suspensions.contains { $0.isMade } ? "\(name) is suspended, also when it comes back, until resume" : nil
     }
 
-    private func warning(handler: Int, _ removed: [String]) -> String? {
+    private func warning(handler: Int, _ removed: [String], _ trial: Engine) -> String? {
         let name = "handler/\(handlers[handler].name)"
-        guard removed.contains(name), handlers[handler].operations > 0 else { return nil }
+        guard removed.contains(name) else { return nil }
+        if handlers[handler].operations == 0 {
+            return trial.isAwaited(handler: handlers[handler].name)
+                ? "\(name) is removed when no operation can start it any more (On…=)" : nil
+        }
         return "\(name) is removed at the end of its \(counted(handlers[handler].operations, "operation"))"
     }
 }

@@ -59,12 +59,13 @@ extension Engine {
         closeSources(configuration.sharedSources, &change)
         scheduler.apply(configuration.semaphores, &change)
         applyQueues(configuration.queues, &change)
-        applyHandlers(configuration.handlers, &change)
+        let changed = applyHandlers(configuration.handlers, &change)
         applyCrews()
         sources.reserveCapacity(configuration.sharedSources.count)
         for definition in configuration.sharedSources { applySource(definition, &change) }
         linkGroups()
         formLines()
+        shortenDelays(of: changed)
         if life.hasStarted { tendCrews() }
         for index in sources.indices where sources[index].definition == nil {
             sources[index].isRemoved = !isWanted(sources[index].origin)
@@ -119,7 +120,11 @@ extension Engine {
 
     // MARK: Handlers
 
-    private mutating func applyHandlers(_ definitions: [HandlerDefinition], _ change: inout ConfigurationChange) {
+    /// - Returns: those that are defined otherwise now.
+    private mutating func applyHandlers(
+        _ definitions: [HandlerDefinition], _ change: inout ConfigurationChange
+    ) -> Set<Int> {
+        var changed: Set<Int> = []
         let names = Set(definitions.map(\.name))
         for name in handlers.names.sorted() where !names.contains(name) && name != CommandFact.handlerName {
             guard let index = handlers.index(of: name), !handlers[index].isRemoved else { continue }
@@ -129,34 +134,40 @@ extension Engine {
         for definition in definitions {
             guard let index = handlers.index(of: definition.name) else {
                 change.added.append("handler/\(definition.name)")
-                let state = HandlerState(definition: SharedDefinition(definition))
-                scheduler.define(handler: handlers.insert(state), Scheduler.Needs())
+                let index = handlers.insert(HandlerState(definition: SharedDefinition(definition)))
+                scheduler.define(handler: index, Scheduler.Needs())
+                onceChanged(index, from: nil, to: definition.constraints.once)
                 continue
             }
             if handlers[index].isRemoved { change.added.append("handler/\(definition.name)") }
             let isChanged = handlers[index].definition.value != definition
             if isChanged, !handlers[index].isRemoved { change.changed.append("handler/\(definition.name)") }
             handlers[index].isRemoved = false
-            if handlers[index].definition.value.constraints.once != definition.constraints.once {
-                noteOnce(index, false)
-            }
             guard isChanged else { continue }
+            onceChanged(
+                index, from: handlers[index].definition.value.constraints.once, to: definition.constraints.once)
             handlers[index].definition = SharedDefinition(definition)
+            changed.insert(index)
         }
+        return changed
     }
 
     // MARK: Sources
 
     /// Closes what is removed. Events held back for a route that goes are let go first, while it is still there. Events
-    /// that a suspended source holds stay: they take the new routes, or wait for its resume with the old ones.
+    /// that a suspended source holds stay: they take the new routes, or wait for its resume with the old ones; and so
+    /// do those that wait for a rate.
     private mutating func closeSources(_ definitions: [Shared<SourceDefinition>], _ change: inout ConfigurationChange) {
         let new = Dictionary(definitions.map { ($0.value.id, $0.value.routes) }) { first, _ in first }
         for index in sources.indices {
             guard case .source(let id) = sources[index].origin, let old = sources[index].definition?.value,
                 !sources[index].isRemoved
             else { continue }
-            if new[id] != old.routes, !sources[index].isSuspended { letGoAll(index) }
-            guard new[id] == nil else { continue }
+            if let routes = new[id] {
+                if routes != old.routes, !keepsHeld(index) { letGoAll(index) }
+                continue
+            }
+            if !sources[index].isSuspended { letGoAll(index) }
             change.removed.append(id.description)
             closeSource(index, id)
             sources[index].isRemoved = true
@@ -167,6 +178,9 @@ extension Engine {
             releaseSourceIfUnused(index)
         }
     }
+
+    /// What it holds waits for something else than room for its handlers: it takes other routes.
+    private func keepsHeld(_ source: Int) -> Bool { sources[source].isSuspended || sources[source].rateLimit != nil }
 
     /// Its section may come back: one that was suspended is suspended then.
     private mutating func leaveSuspensions(of source: Int) {
@@ -204,7 +218,7 @@ extension Engine {
         // `nil`: only the store knew of it until now.
         let (old, wasRemoved) = (sources[index].definition?.value, sources[index].isRemoved)
         if sources[index].targets != targets {
-            if sources[index].isSuspended { reroute(index, to: targets) } else { letGoAll(index) }
+            if keepsHeld(index) { reroute(index, to: targets) } else { letGoAll(index) }
         }
         sources[index].isRemoved = false
         sources[index].targets = targets
@@ -220,7 +234,8 @@ extension Engine {
         }
         let mustReopen = old?.trigger != definition.trigger || wasRemoved || isReopened
         let keepsProcess = !wasRemoved && old?.command != nil && definition.command != nil
-        let timer = wasRemoved ? nil : sources[index].timer
+        var timer = wasRemoved ? nil : sources[index].timer
+        if Self.fixedDelay(old) != Self.fixedDelay(definition) { timer?.stopDelay() }
         if mustReopen, !wasRemoved, !keepsProcess { closeSource(index, definition.id) }
         sources[index].define(shared)
         if wasRemoved || old?.isSuspended != definition.isSuspended {
@@ -233,6 +248,10 @@ extension Engine {
         }
         if sources[index].isSuspended { stopSilence(index) } else { startSilence(index) }
         if sources[index].isSuspended { holdSuspended(index) } else { door.resume(index) }
+    }
+
+    private static func fixedDelay(_ definition: SourceDefinition?) -> TimeSpan? {
+        if case .timer(let trigger)? = definition?.trigger { trigger.after } else { nil }
     }
 
     /// - Parameter timer: where a timer stood that has changed.
@@ -276,14 +295,20 @@ extension Engine {
 
     mutating func releaseHandlerIfUnused(_ index: Int) {
         guard handlers.isInUse(index), handlers[index].isRemoved, handlers[index].operations == 0,
-            !isFinalizer(handlers[index].name), !isHeldFor({ $0.handler == index })
+            !isFinalizer(handlers[index].name), !isHeldFor({ $0.handler == index }),
+            !isAwaited(handler: handlers[index].name)
         else { return }
         retired = retired + handlers[index].counters
         scheduler.remove(handler: index)
         if let crew = handlers[index].crew { dismiss(crew) }
         handlers[index].groups = []
         trail.forget { $0.handler == index }
+        if handlers[index].isOnceDone { journal.orphans.once.insert(handlers[index].name) }
+        let told = handlers[index].definition.value.completions.all
         handlers.release(index)
+        for name in told {
+            if let handler = handlers.index(of: name) { releaseHandlerIfUnused(handler) }
+        }
     }
 
     /// A source that was removed while it was suspended holds events for it.

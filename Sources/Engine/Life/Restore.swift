@@ -12,7 +12,10 @@ extension Engine {
         journal.ids.restore(state)
         for name in state.once.sorted() {
             guard let handler = handlers.index(of: name), handlers[handler].definition.value.constraints.once != nil
-            else { continue }
+            else {
+                journal.orphans.once.insert(name)
+                continue
+            }
             handlers[handler].isOnceDone = true
             // It may have waited for the store to tell.
             if operations.count > 0 { endOnce(handler) }

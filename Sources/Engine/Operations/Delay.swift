@@ -27,6 +27,40 @@ extension Engine {
         expectStart(ref)
     }
 
+    /// After a reload that has changed handlers: a shorter delay, or a smaller batch, counts for what waits already; a
+    /// longer one for what comes.
+    mutating func shortenDelays(of handlers: Set<Int>) {
+        if handlers.isEmpty { return }
+        for ref in operations.refs where handlers.contains(operations[ref].handler) && isDelayed(ref) {
+            let definition = definition(of: ref)
+            let delay = min(delay(of: operations[ref], definition), .max / 4)
+            endDelay(ref, isBatchFull(ref, definition) ? now.monotonic : operations[ref].times.made + delay)
+        }
+    }
+
+    /// Of its digests that wait none is to keep back other sources until its span is over.
+    mutating func sendDigests(onQueue queue: Int) {
+        for ref in operations.refs
+        where operations[ref].queue == queue && isDigest(source: operations[ref].source) && isDelayed(ref) {
+            endDelay(ref, now.monotonic)
+        }
+    }
+
+    /// It waits for its delay, and for no quiet.
+    private func isDelayed(_ ref: OperationRef) -> Bool {
+        operations[ref].turn.station == .unsubmitted && operations[ref].times.latest == 0
+            && operations[ref].times.wakeUp > now.monotonic
+    }
+
+    private mutating func endDelay(_ ref: OperationRef, _ time: Int64) {
+        let end = max(time, now.monotonic)
+        guard end < operations[ref].times.wakeUp else { return }
+        operations[ref].times.wakeUp = end
+        deadlines.add(.submission(ref), .monotonic, at: end)
+        setStartTimeout(ref)
+        if operations[ref].record.isDurable { save(ref) }
+    }
+
     /// Its delay, or the quiet of its key, may be over.
     mutating func submissionIsDue(_ ref: OperationRef, _ clock: Clock) {
         guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted else { return }

@@ -6,7 +6,7 @@ import WatchFile
 extension Engine {
     mutating func complete(_ operation: Operation, _ view: OperationView) {
         guard let result = view.result else { return }
-        let definition = operation.runs.last?.definition ?? handlers[operation.handler].definition
+        let definition = definition(toEnd: operation)
         if result == .done { startCompletions(definition.value.completions.success, .success, operation, view) }
         if result.isFailure { startCompletions(definition.value.completions.failure, .failure, operation, view) }
         if result == .done || result.isFailure {
@@ -28,7 +28,7 @@ extension Engine {
         _ names: [String], _ outcome: CompletionFact.Outcome, _ operation: Operation, _ view: OperationView
     ) {
         guard !names.isEmpty, let cause = operation.entries.newest else { return }
-        let targets = names.compactMap { target(handler: $0) }
+        let targets = names.compactMap { completionTarget($0) }
         guard !targets.isEmpty else { return }
         // At a stop they wait for the next start, whatever their queue.
         life.drain?.keepsAll = true
@@ -44,6 +44,46 @@ extension Engine {
         actions.append(.report(.event(event, .completion(handler: view.handler), handlers: names)))
         admitAll(event, source: source, withRequired(targets), depth: Int(operation.descent.depth) + 1)
         releaseSourceIfUnused(source)
+    }
+
+    /// A reload may have removed the handler, or its queue, since the operation has begun (`isAwaited`).
+    private func completionTarget(_ name: String) -> SourceState.Target? {
+        guard let handler = handlers.index(of: name),
+            let queue = queues.index(of: handlers[handler].definition.value.queue ?? "default")
+                ?? queues.index(of: "default")
+        else { return nil }
+        return SourceState.Target(handler: handler, queue: queue)
+    }
+
+    /// Whether the end of an operation may start it, or that of one that this starts. Such a handler stays until then,
+    /// though it was removed.
+    func isAwaited(handler name: String) -> Bool {
+        var names: Set = [name]
+        var hasGrown = true
+        while hasGrown {
+            let tellers = handlers.indices.filter { index in
+                handlers[index].isRemoved && !names.contains(handlers[index].name)
+                    && !names.isDisjoint(with: handlers[index].definition.value.completions.all)
+            }
+            names.formUnion(tellers.map { handlers[$0].name })
+            hasGrown = !tellers.isEmpty
+        }
+        return operations.refs.contains { ref in
+            !names.isDisjoint(with: definition(toEnd: operations[ref]).value.completions.all)
+        }
+    }
+
+    private func definition(toEnd operation: Operation) -> SharedDefinition {
+        operation.runs.last?.definition ?? handlers[operation.handler].definition
+    }
+
+    /// The operation has ended: those are removed that waited for that alone.
+    mutating func releaseAwaited(by operation: Operation) {
+        let definition = definition(toEnd: operation)
+        if definition.value.completions.isEmpty { return }
+        for name in definition.value.completions.all {
+            if let handler = handlers.index(of: name) { releaseHandlerIfUnused(handler) }
+        }
     }
 
     /// A handler on the queue it names itself; `nil`: it was removed.

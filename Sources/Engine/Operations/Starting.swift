@@ -120,7 +120,7 @@ extension Engine {
         request.acquired = scheduler.members(of: run.held)
         request.trace = trace(of: operations[ref].lineage, id)
         if case .mail = run.definition.value.action {
-            request.retryObstacle = retryObstacle(events.last, origin: request.origin)
+            request.retryObstacle = retryObstacle(events.reported, origin: request.origin)
         }
         return request
     }

@@ -31,6 +31,8 @@ extension Engine {
         let isUnmet = verdict.result == .skipped
         if verdict.result != .done, !isUnmet, splits[id]?.failure.map({ $0.result == .failed }) ?? true {
             splits[id]?.failure = verdict
+            let pid = operations[ref].runs[index].pid
+            splits[id]?.failedPID = pid
         }
         // An operation that is being ended starts no further parts.
         if verdict.result != .done, !isUnmet, verdict.result != .failed {
@@ -72,6 +74,8 @@ struct Split: Sendable {
     var done = PartSet()
     /// How the first part that failed in this attempt ended.
     var failure: Verdict?
+    /// The process of that part.
+    var failedPID: Int32?
     /// Of a part, in whatever attempt, whose conditions did not hold.
     var skipped: Verdict?
     /// Of parts of this attempt that have ended.

@@ -88,8 +88,9 @@ extension PathRoot {
         switch event.change {
         case .created: created(name)
         case .closedAfterWriting: closed(name, isOlder: isOlder)
-        case .modified: if !gone.contains(name) { mention(.modified, name) }
-        case .attributes: if !gone.contains(name) { attributesChanged(name) }
+        case .modified where !event.isFolder: if !gone.contains(name) { mention(.modified, name) }
+        // Of a folder, its time alone was set.
+        case .modified, .attributes: if !gone.contains(name) { attributesChanged(name) }
         case .deleted, .movedOut:
             // A file that a comparison has told has stood there since.
             newFiles.remove(name)
@@ -208,10 +209,15 @@ extension PathRoot {
         gone.remove(name)
         leaveLink(oldName)
         snapshot.entries[oldName] = nil
-        _ = remember(name)
+        let status = remember(name)
         if hasToldOld, hasToldNew { return }
         if wasNew, !hasReplaced {
             guard !hasToldNew else { return }
+            // Nobody writes a link.
+            guard status?.kind != .symbolicLink else {
+                tell(.written, name, isNew: true)
+                return
+            }
             snapshot.entries[name]?.isOpen = true
             return newFiles.add(name)
         }

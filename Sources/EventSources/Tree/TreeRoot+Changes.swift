@@ -46,6 +46,8 @@ extension TreeRoot {
             isMadeNext = event.isClosedNext && hasBegun && tree.child(of: folder, named: name) == nil
             if !isMadeNext { created(folder, name, isFolder: event.isFolder) }
         case .closedAfterWriting: closed(folder, name)
+        // The time of a folder alone was set.
+        case .modified where event.isFolder: attributesReported(folder, name)
         case .modified: if events.contains(.modified) { tellModified(folder, name) }
         case .attributes: attributesReported(folder, name)
         case .deleted, .movedOut: left(folder, name, isFolder: event.isFolder)

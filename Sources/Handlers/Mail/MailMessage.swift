@@ -53,7 +53,7 @@ package struct MailMessage {
             "To: \(addresses.joined(separator: ",\n "))",
             "Subject: \(MailText.unstructured(subject))",
             "Date: \(MailText.date(time))",
-            "Message-ID: <\(context.operation).\(context.attempt).\(time)@\(host)>",
+            "Message-ID: <\(context.operation).\(context.events.first?.time ?? time)@\(host)>",
             "Auto-Submitted: auto-generated",
             "MIME-Version: 1.0",
             "Content-Type: text/plain; charset=utf-8",
@@ -66,7 +66,7 @@ package struct MailMessage {
     private var isDigest: Bool { if case .digest = context.origin { true } else { false } }
 
     private var completion: CompletionFact? {
-        guard !isDigest, case .completion(let fact) = context.events.last?.fact else { return nil }
+        guard !isDigest, case .completion(let fact) = context.events.reported?.fact else { return nil }
         return fact
     }
 
@@ -74,9 +74,15 @@ package struct MailMessage {
 
     /// Machine, handler, outcome.
     var subject: String {
-        let about = isDigest ? digestNews : completion.map { outcome($0, of: context.origin) } ?? news
+        let about = isDigest ? digestNews : completion.map(headline) ?? news
         let text = "[\(host)] \(about)"
         return text.count > Self.longestSubject ? text.prefix(Self.longestSubject - 1) + "…" : text
+    }
+
+    /// `backup failed: exit 3, and 2 more`.
+    private func headline(_ fact: CompletionFact) -> String {
+        let more = others(than: fact).count
+        return outcome(fact, of: context.origin) + (more > 0 ? ", and \(more) more" : "")
     }
 
     /// `backup failed: exit 3`.
@@ -95,9 +101,7 @@ package struct MailMessage {
     /// `tell: 5 reports, 2 of failures`.
     private var digestNews: String {
         let count = context.events.reduce(0) { $0 + $1.count }
-        let failures = context.events.count { event in
-            if case .completion(let fact) = event.fact { fact.isFailure } else { false }
-        }
+        let failures = context.events.count(where: \.isOfFailure)
         let bad = failures == 0 ? "" : ", \(failures) of failures"
         return "\(context.handler): \(count) \(count == 1 ? "report" : "reports")\(bad)"
     }
@@ -114,7 +118,9 @@ package struct MailMessage {
 
     private var body: String {
         let parts = isDigest ? digest : completion.map { report($0) } ?? [list]
-        let sender = "watchd on \(host), handler \(context.handler), operation \(context.operation)"
+        let sender =
+            "watchd on \(host), handler \(context.handler), operation \(context.operation)"
+            + (context.isRedelivered ? "\nIt may have been sent before: watchd ended while that went on." : "")
         return (parts + ["-- \n\(sender)"]).joined(separator: "\n\n") + "\n"
     }
 
@@ -132,20 +138,41 @@ package struct MailMessage {
             "came       \(EventText.local(fact.cause.time))",
         ]
         if let reason = fact.reason, reason != fact.ending { lines.append("reason     \(reason)") }
-        return [lines.joined(separator: "\n"), earlier, output(fact), help(fact)].compactMap { $0 }
+        return [lines.joined(separator: "\n"), beside(fact), output(fact), help(fact)].compactMap { $0 }
+    }
+
+    /// The events that tell of something else than this one. `OnFailure=` and `OnFinished=` tell of one end.
+    private func others(than reported: CompletionFact) -> [Event] {
+        context.events.filter { event in
+            guard case .completion(let fact) = event.fact else { return false }
+            return fact.operation != reported.operation || !fact.outcome.isEnd && fact.outcome != reported.outcome
+        }
     }
 
     /// Runs that ended while the mail about them waited.
-    private var earlier: String? {
-        let others = context.events.dropLast().suffix(Self.longestList)
-        guard !others.isEmpty else { return nil }
-        let more = context.events.count - 1 - others.count
-        let lines = others.compactMap { event -> String? in
+    private func beside(_ reported: CompletionFact) -> String? {
+        let others = others(than: reported)
+        if others.isEmpty { return nil }
+        let (events, left) = shown(others)
+        let lines = events.compactMap { event -> String? in
             guard case .completion(let fact) = event.fact else { return nil }
             return
                 "    \(EventText.local(event.time))  \(outcome(fact, of: context.origin)) (operation \(fact.operation))"
         }
-        return "Before it\(more > 0 ? ", and \(more) more" : ""):\n\n" + lines.joined(separator: "\n")
+        return "Beside it\(left.map { ", where \($0)" } ?? ""):\n\n" + lines.joined(separator: "\n")
+    }
+
+    /// As many as a mail tells, failures first, in their order; and a sentence about the others.
+    private func shown(_ events: [Event]) -> (events: [Event], left: String?) {
+        let count = events.count - Self.longestList
+        if count <= 0 { return (events, nil) }
+        let failures = events.indices.filter { events[$0].isOfFailure }
+        let others = events.indices.filter { !events[$0].isOfFailure }
+        let told = failures.suffix(Self.longestList)
+        let chosen = told + others.suffix(Self.longestList - told.count)
+        let hidden = failures.count - told.count
+        let left = "\(count) \(count == 1 ? "is" : "are") not shown" + (hidden > 0 ? ", \(hidden) of failures" : "")
+        return (chosen.sorted().map { events[$0] }, left)
     }
 
     private func output(_ fact: CompletionFact) -> String? {
@@ -169,10 +196,9 @@ package struct MailMessage {
 
     /// All that has come in the span, the newest last.
     private var digest: [String] {
-        let events = context.events.suffix(Self.longestList)
-        let more = context.events.count - events.count
+        let (events, left) = shown(context.events)
         let first = context.events.first.map { "\(digestNews), since \(EventText.local($0.time))." } ?? digestNews
-        return [first] + (more > 0 ? ["\(more) earlier ones are not shown."] : []) + events.map(digestEntry)
+        return [first] + (left.map { ["Of them \($0)."] } ?? []) + events.map(digestEntry)
     }
 
     private func digestEntry(_ event: Event) -> String {
@@ -189,13 +215,12 @@ package struct MailMessage {
 
     /// The events, the newest last.
     private var list: String {
-        let events = context.events.suffix(Self.longestList)
-        let more = context.events.count - events.count
+        let (events, left) = shown(context.events)
         let lines = events.map { event in
             "\(EventText.local(event.time))  \(context.origin)  \(EventText.sentence(event))" + payload(event)
                 + advice(event)
         }
-        return ((more > 0 ? ["\(more) earlier ones are not shown."] : []) + lines).joined(separator: "\n")
+        return ((left.map { ["Of \(context.events.count) events \($0)."] } ?? []) + lines).joined(separator: "\n")
     }
 
     private func advice(_ event: Event) -> String {
@@ -203,12 +228,30 @@ package struct MailMessage {
         return [fact.problem.action, fact.problem.help ?? ""].filter { !$0.isEmpty }.map { "\n    \($0)" }.joined()
     }
 
+    /// The bytes of an event that its sentence does not show.
     private func payload(_ event: Event) -> String {
-        guard case .custom(let fact) = event.fact, let payload = fact.payload else { return "" }
-        return "\n    " + MailText.lines(payload.prefix(Self.outputLimit)).joined(separator: "\n    ")
+        let bytes: [UInt8]? =
+            switch event.fact {
+            case .custom(let fact): fact.payload
+            case .line(let fact) where fact.handover == nil && EventText.isCut(fact.bytes): fact.bytes
+            default: nil
+            }
+        guard let bytes else { return "" }
+        let cut = bytes.count > Self.outputLimit ? "\n    … (\(bytes.count) bytes)" : ""
+        return "\n    " + MailText.lines(bytes.prefix(Self.outputLimit)).joined(separator: "\n    ") + cut
     }
 }
 
-extension CompletionFact {
-    fileprivate var isFailure: Bool { result?.isFailure ?? false }
+extension Event {
+    fileprivate var isOfFailure: Bool { if case .completion(let fact) = fact { fact.isFailure } else { false } }
+}
+
+extension CompletionFact.Outcome {
+    /// It tells of the end of an operation.
+    fileprivate var isEnd: Bool {
+        switch self {
+        case .success, .failure, .change, .finished: true
+        case .retry, .late, .slow: false
+        }
+    }
 }

@@ -50,7 +50,7 @@ package enum EventText {
         case .line(let line) where line.handover != nil:
             line.form.rawValue + (line.peer.map { " of \($0)" } ?? "")
         case .line(let line):
-            "“\(Array(line.bytes.prefix(200)).printable)”" + (line.isIncomplete ? " (incomplete)" : "")
+            "“\(shown(line.bytes).printable)\(isCut(line.bytes) ? "…" : "")”" + (line.isIncomplete ? " (incomplete)" : "")
         case .process(let process):
             "process \(process.pid) \(process.event.pastTense)"
                 + (process.executable.map { ": \($0.printable)" } ?? "") + (process.exit.map { ", \(exit($0))" } ?? "")
@@ -68,6 +68,20 @@ package enum EventText {
         case .silence(let silence):
             silence.isOver ? "heard again" : "no event for \(SpanText.elapsed(silence.silent))"
         }
+    }
+
+    /// Bytes of a line.
+    private static let longestLine = 200
+
+    /// It has more than a sentence shows.
+    static func isCut(_ line: [UInt8]) -> Bool { line.count > longestLine }
+
+    /// Whole letters, where it is text.
+    private static func shown(_ line: [UInt8]) -> [UInt8] {
+        guard isCut(line) else { return line }
+        var end = longestLine
+        while end > longestLine - 4, line[end] & 0xC0 == 0x80 { end -= 1 }
+        return Array(line[..<end])
     }
 
     package static func exit(_ exit: Exit) -> String {

@@ -114,6 +114,11 @@ package struct Completions: Equatable, Sendable {
 
     package init() {}
 
+    package var isEmpty: Bool {
+        success.isEmpty && failure.isEmpty && retry.isEmpty && change.isEmpty && finished.isEmpty && late.isEmpty
+            && slow.isEmpty
+    }
+
     /// Every name, for checks.
     package var all: [String] { success + failure + retry + change + finished + late + slow }
 }

@@ -213,6 +213,22 @@ struct EngineInvariants {
         }
     }
 
+    /// An operation that has not ended may start it, by handlers that were removed too perhaps.
+    private func isTold(_ engine: Engine, _ name: String, _ refs: [OperationRef]) -> Bool {
+        var pending = refs.map { ref in
+            let operation = engine.operations[ref]
+            return operation.runs.last?.definition ?? engine.handlers[operation.handler].definition
+        }
+        var seen: Set<String> = []
+        while let definition = pending.popLast() {
+            for told in definition.value.completions.all where seen.insert(told).inserted {
+                guard let handler = engine.handlers.index(of: told), engine.handlers[handler].isRemoved else { continue }
+                pending.append(engine.handlers[handler].definition)
+            }
+        }
+        return seen.contains(name)
+    }
+
     private func tidiness(_ engine: Engine, _ refs: [OperationRef]) -> String? {
         for index in engine.sources.indices {
             let source = engine.sources[index]
@@ -227,7 +243,7 @@ struct EngineInvariants {
         where engine.handlers[index].isRemoved && engine.handlers[index].operations == 0 {
             let name = engine.handlers[index].name
             let isFinalizer = engine.queues.indices.contains { engine.queues[$0].definition.finalizer == name }
-            if isFinalizer || isHeldFor(engine, { $0.handler == index }) { continue }
+            if isFinalizer || isHeldFor(engine, { $0.handler == index }) || isTold(engine, name, refs) { continue }
             return "handler \(engine.handlers[index].name) is kept for nothing"
         }
         for index in engine.queues.indices where engine.queues[index].isRemoved {

@@ -77,7 +77,7 @@ extension Verb {
     /// Why an event is not accepted yet.
     private static func obstacle(_ name: String, _ session: Session) -> String {
         trouble(name, session, whereKept: ", as many as it can")
-            ?? "the event is not accepted yet: its queue may be full (watchctl queues)"
+            ?? "the event is not accepted yet: its queue may be full, or watchd starts (watchctl status)"
     }
 
     /// Why an event does not come to its handlers; `nil`: nothing is known to be in its way.

@@ -42,6 +42,9 @@ extension Verb {
             return true
         } catch {
             if Session.isGone(error) { return false }
+            if case .timedOut(let milliseconds) = error, session.statusSoon() != nil {
+                throw Failure(quietFor: milliseconds)
+            }
             throw Failure(error, socketPath: session.socketPath, Follow.name, session.screen)
         }
     }

@@ -70,7 +70,7 @@ extension Runtime {
             return done(.error(.invalidParameter(parameters.pathsMember)))
         }
         var request = EngineCommand.RunCommand(
-            name: parameters.name, paths: paths,
+            name: parameters.name, paths: paths.map(Self.normalized),
             lines: (parameters.lines ?? []).map { Array($0.utf8) }, data: parameters.data.map(Int64.init),
             waits: parameters.wait ?? false, caller: ancestry.flatMap(waiter),
             trace: parameters.traceparent.flatMap { TraceContext($0.utf8) })

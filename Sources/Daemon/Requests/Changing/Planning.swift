@@ -8,7 +8,7 @@ struct PlannedCall: Sendable {
     var command: EngineCommand.SubmitCommand
 
     init(_ parameters: Run.Parameters, _ peer: Peer) throws(ManagerError) {
-        guard let paths = parameters.pathBytes else {
+        guard let paths = parameters.pathBytes?.map(Runtime.normalized) else {
             throw .refused(
                 reason: "paths are absolute, and have no NUL; paths_base64 has them in Base64, instead of paths")
         }

@@ -178,7 +178,9 @@ extension Runtime {
         }
         for attempt in operation.attempts {
             let end = Self.end(.failed, attempt.exit, attempt.reason)
-            add(.retried, attempt.ended, "try \(attempt.number): \(end), tried again", section: handler)
+            let isTriedAgain = attempt.number < operation.attempt - 1 || operation.started != nil
+            let sentence = "try \(attempt.number): \(end)" + (isTriedAgain ? ", tried again" : "")
+            add(.retried, attempt.ended, sentence, section: handler)
         }
         add(
             Self.code(operation.result), operation.ended, Self.end(operation), other: operation.successor,

@@ -32,6 +32,9 @@ extension Runtime {
         case .armed where view.isHeld && view.suspensions.isEmpty:
             let sentence = heldText(view).map { "held back: \($0)" } ?? "held back"
             return Explanation(code: .held, sentence: sentence, section: section)
+        case .armed where !view.suspensions.isEmpty && view.id.kind == .timer:
+            let sentence = "suspended: what elapses until it is resumed is not kept"
+            return Explanation(code: .held, sentence: sentence + last, section: section)
         case .armed where !view.suspensions.isEmpty:
             let kept = view.counters[.held]
             let sentence =

@@ -110,7 +110,8 @@ extension Runtime {
         let again =
             engine.isOnceDone(name)
             ? "no event starts it again (Once=)"
-            : isLast ? "runs again with the next event" : "shown until it is tried again or forgotten"
+            : isLast && engine.isStartedByEvents(name)
+                ? "runs again with the next event" : "shown until it is tried again or forgotten"
         return GetStatus.Problem(
             object: "handler/\(name)", since: wireTime(last.ended),
             problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),

@@ -210,7 +210,8 @@ extension Runtime {
             view.isHeldByStore
             ? "the store works" : view.rateWait != nil ? "its rate allows it" : "the backlog is below 7/8"
         return GetStatus.Problem(
-            object: view.id.description, since: failed ?? since, problem: "held back: \(why)",
+            object: view.id.description, since: failed ?? view.heldSince.map(wireTime) ?? since,
+            problem: "held back: \(why)",
             action: "goes on when \(until)" + (view.refusedWhileHeld == 0 ? "; \(keeping(view.id))" : ""))
     }
 
