@@ -111,7 +111,7 @@ package struct Engine: Sendable {
     ///
     /// - Parameters:
     ///   - seed: of random delays: the same seed and the same inputs give the same decisions.
-    ///   - host: what tells this machine from others, and stays (`machine-id(5)`).
+    ///   - host: what tells this watchd from others, and stays (`machine-id(5)`).
     ///   - hostName: for `%{host}`.
     package init(
         _ configuration: Configuration, at now: Moment, seed: UInt64 = 0, host: [UInt8] = [], hostName: [UInt8] = []

@@ -180,6 +180,30 @@ struct ExplainTests {
         #expect(reason(fixture)?.code == .processSlot)
     }
 
+    /// Of one that has started, the explanation says what it had waited for.
+    @Test func theWaitBeforeAStart() {
+        func started(
+            _ queue: QueueDefinition, _ lines: [(source: String, text: String)],
+            _ change: (inout HandlerDefinition) -> Void = { _ in }, _ then: (EngineFixture) -> Void
+        ) -> String? {
+            let fixture = fixture(queue, change)
+            for line in lines { fixture.line(line.source, line.text) }
+            fixture.advance(seconds: 2.5)
+            then(fixture)
+            return fixture.engine.explain(operation: UInt64(lines.count))?.last { $0.code == .started }?.sentence
+        }
+        let serial = started(.serial("q"), [("busy", "1"), ("f", "2")]) { $0.endFirst() }
+        #expect(serial == "operation 2 of h started on queue q after 2.5s: it waited for its turn there")
+        let semaphore = started(.concurrent("q", width: 2), [("f", "1")], { $0.constraints.acquire("s") }) {
+            $0.command(.signal(semaphore: "s", count: 1))
+        }
+        #expect(semaphore == "operation 1 of h started on queue q after 2.5s: it waited for semaphore s")
+        let delay = started(.serial("q"), [("f", "1")], { $0.constraints.delay = .seconds(2) }) { _ in }
+        #expect(delay == "operation 1 of h started on queue q after 2s: it waited for DelaySec=")
+        let atOnce = started(.serial("q"), [("f", "1")]) { _ in }
+        #expect(atOnce == "operation 1 of h started on queue q")
+    }
+
     @Test func aRateLimit() {
         let fixture = fixture(
             QueueDefinition.concurrent("q", width: 4).with { $0.rateLimit = RateLimit(count: 1, span: .seconds(10)) })

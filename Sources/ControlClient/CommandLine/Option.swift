@@ -126,7 +126,7 @@ enum Option: String, CaseIterable {
         case .baseTime: "begin after this time, not now"
         case .daylightSaving:
             "where clocks are changed: run (as watchd) misses nothing, skip is as systemd"
-        case .state: "only those that are pending, ready, running, finished or cancelled"
+        case .state: "only those that are pending, ready, running, finished or cancelled (the newest 500 of those)"
         }
     }
 }

@@ -58,7 +58,8 @@ extension Verb {
 
     /// The completion for a placeholder of the help.
     private func completion(_ placeholder: String) -> Completion? {
-        switch placeholder {
+        // `SEMAPHORE:N`: the number is nobody's to know.
+        switch placeholder.prefix(while: { $0 != ":" }) {
         case "NAME": .names(names)
         case "ID": .names(ids)
         case "QUEUE": .names(.queues)
@@ -67,6 +68,7 @@ extension Verb {
         case "SEMAPHORE": .names(.semaphores)
         case "FILE", "PATH": .files
         case "COMMAND": .commands
+        case "LEVEL": Option.priority.completion
         case "VERB": .words(Verb.all.map(\.name))
         case "SHELL": .words(Shell.allCases.map(\.rawValue))
         case "KIND": .words(NameKind.allCases.map(\.rawValue))

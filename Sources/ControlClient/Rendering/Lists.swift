@@ -146,7 +146,10 @@ struct Lists {
         return lines(table, none: "The watch file has no handlers.")
     }
 
-    func operations(_ operations: [OperationSummary], _ held: [HeldEvents] = []) -> [Styled] {
+    /// - Parameter areEnded: of those that have ended, only what is still remembered was asked for.
+    func operations(
+        _ operations: [OperationSummary], _ held: [HeldEvents] = [], areEnded: Bool = false
+    ) -> [Styled] {
         var table = Table([
             .init(title: "ID", isNumber: true), .init(title: "HANDLER", yields: true),
             .init(title: "QUEUE", rank: 1), .init(title: "STATE"),
@@ -170,7 +173,8 @@ struct Lists {
                 Styled("\(events.source), \(Phrases.count(events.events, "event"))"), Styled(events.waitingFor),
             ])
         }
-        return lines(table, none: "There are no such operations.")
+        let none = "There are no such operations" + (areEnded ? " in memory; watchctl history has them all." : ".")
+        return lines(table, none: none)
     }
 
     private func lines(_ table: Table, none: String) -> [Styled] {

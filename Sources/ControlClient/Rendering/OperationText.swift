@@ -107,8 +107,9 @@ enum OperationText {
         operation.attempt == 0 ? "-" : String(operation.attempt)
     }
 
+    /// From one second on to the nearest second.
     static func took(_ microseconds: Int?) -> String {
-        microseconds.map { SpanText.glance(Int64($0)) } ?? "-"
+        microseconds.map { SpanText.glance(Int64($0) + ($0 < 1_000_000 ? 0 : 500_000)) } ?? "-"
     }
     /// `1.5s of CPU, 12 MB of memory at most, read 4.1 kB, wrote 8.2 kB`; `nil`: nothing is known.
     static func used(_ used: ResourcesUsed) -> String? {

@@ -144,7 +144,7 @@ extension OperationSummary {
 
 extension TraceNumbers {
     /// Of this machine.
-    static let own = TraceNumbers(host: Runtime.machineID)
+    static let own = TraceNumbers(host: Runtime.host)
 
     /// 16 digits.
     func spanID(of run: RunID) -> String { TraceContext(high: 0, low: 0, span: span(of: run)).spanID }

@@ -51,9 +51,10 @@ extension Runtime {
         }
     }
 
-    /// `machine-id(5)`; empty where there is none.
-    static var machineID: [UInt8] {
+    /// Tells the watchd of the system from those of other machines (`machine-id(5)`), and each user's own from that.
+    static var host: [UInt8] {
         let text = (try? Linux.readFile("/etc/machine-id", limit: 256)) ?? []
-        return Array(text.prefix { $0 != UInt8(ascii: "\n") })
+        let user = Linux.effectiveUserID == 0 ? "" : "/\(Linux.effectiveUserID)"
+        return text.prefix { $0 != UInt8(ascii: "\n") } + user.utf8
     }
 }

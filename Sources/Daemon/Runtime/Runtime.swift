@@ -128,7 +128,7 @@ final class Runtime {
         zones = parts.configuration.zones
         members = WrittenMembers(parts.configuration)
         engine = Engine(
-            parts.configuration, at: .current, seed: UInt64.random(in: 0...UInt64.max), host: Self.machineID,
+            parts.configuration, at: .current, seed: UInt64.random(in: 0...UInt64.max), host: Self.host,
             hostName: Linux.hostName)
         epoll = try EpollSet(on: core)
         manager = ServiceManager(logger: parts.logger)

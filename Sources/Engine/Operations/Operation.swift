@@ -60,6 +60,8 @@ struct Operation: Sendable {
         /// `Priority=`, 0 the highest.
         var level: UInt8 = 2
         var station = Station.unsubmitted
+        /// The last that it waited for before it stood in the line of its queue, or there.
+        var waited = Wait.turn
         /// That of who waits for it; the lowest: nobody does.
         var urgency = QoS.background
         var isBarrier = false
@@ -83,6 +85,15 @@ struct Operation: Sendable {
         case none
         /// Its slot in the table is free.
         case gone
+    }
+
+    enum Wait: UInt8, Sendable {
+        /// For nothing but its turn.
+        case turn
+        /// For a delay, a time, a condition, or what it depends on.
+        case submission
+        case keys
+        case semaphores
     }
 
     var id: UInt64 = 0

@@ -20,15 +20,22 @@ extension Engine {
         operations[ref].runs.append(run)
         if isFirst {
             report(ref)
-            note(.started, ref, detail: again(ref, seat != nil))
+            note(.started, ref, detail: circumstances(ref, isHanded: seat != nil))
         }
         perform(ref, run)
         if isFirst, seat == nil, run.definition.value.isOfRim { noteBegun(ref) }
     }
 
-    private func again(_ ref: OperationRef, _ isHanded: Bool) -> Trail.Detail {
+    /// Microseconds of a wait that an explanation tells.
+    private static let shortestWait: Int64 = 100_000
+
+    private func circumstances(_ ref: OperationRef, isHanded: Bool) -> Trail.Detail {
         let progress = operations[ref].progress
-        if !progress.startsAgain { return .none }
+        if !progress.startsAgain {
+            let span = now.realtime - operations[ref].times.submitted
+            guard span >= Self.shortestWait, progress.attempt == 1 else { return .none }
+            return .waited(operations[ref].turn.waited, span)
+        }
         if isHanded { return .handedAgain }
         return progress.wasStopped ? .afterStop : .again
     }

@@ -78,6 +78,7 @@ extension Engine {
 
     private mutating func submit(_ ref: OperationRef, isNew: Bool) {
         if !joins.isEmpty { joins[ref.id] = nil }
+        if !isNew { operations[ref].turn.waited = .submission }
         let isReady = scheduler.submit(ref)
         if !isNew { save(ref) }
         if isReady { reportReady(ref) }

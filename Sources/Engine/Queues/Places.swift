@@ -15,7 +15,7 @@ extension Scheduler {
     /// Has its keys and is ready, or waits for them.
     mutating func setStation(_ ref: OperationRef) -> Bool {
         guard hasKeys(ref) else {
-            operations[ref].turn.station = .keys
+            (operations[ref].turn.station, operations[ref].turn.waited) = (.keys, .keys)
             return false
         }
         operations[ref].turn.station = .queue
@@ -106,7 +106,7 @@ extension Scheduler {
         case .queue: break
         case .unsubmitted, .keys, .backingOff, .none, .gone: return false
         }
-        operations[ref].turn.station = .keys
+        (operations[ref].turn.station, operations[ref].turn.waited) = (.keys, .keys)
         // The next in line may need less.
         touch(queue: operations[ref].queue)
         return true

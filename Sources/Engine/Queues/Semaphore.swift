@@ -50,7 +50,7 @@ extension Scheduler {
     mutating func park(_ ticket: Ticket) {
         let ref = operations.ref(ticket)
         let queue = operations[ref].queue
-        operations[ref].turn.station = .semaphores
+        (operations[ref].turn.station, operations[ref].turn.waited) = (.semaphores, .semaphores)
         countParked(ref, 1)
         let place = SemaphoreState.Place(queue: queue, needsProcess: needsProcess(ticket))
         for demand in demands(ticket) where demand.need(operations[ticket]) > 0 {

@@ -75,6 +75,9 @@ extension Engine {
         case (.started, .again):
             return "operation \(step.operation) of \(handler) started again on queue \(queue): "
                 + "how its run before had ended is not known"
+        case (.started, .waited(let wait, let span)):
+            return "operation \(step.operation) of \(handler) started on queue \(queue) after "
+                + "\(SpanText.elapsed(span)): it waited for \(name(of: wait, step))"
         case (.started, .afterStop):
             return "operation \(step.operation) of \(handler) started again on queue \(queue): "
                 + "a stop of watchd had ended its run before"
@@ -85,7 +88,21 @@ extension Engine {
         case (_, .text(let text)):
             return step.operation == 0 ? "\(event)\(step.code.rawValue): \(text)" : text
         case (_, .result(let result)): return "operation \(step.operation) ended \(result.rawValue)"
-        case (_, .none), (_, .again), (_, .afterStop), (_, .handedAgain): return "operation \(step.operation) \(step.code.rawValue)"
+        case (_, .none), (_, .again), (_, .afterStop), (_, .handedAgain), (_, .waited): return "operation \(step.operation) \(step.code.rawValue)"
+        }
+    }
+
+    private func name(of wait: Operation.Wait, _ step: Trail.Step) -> String {
+        let constraints = handlers[step.handler].definition.value.constraints
+        switch wait {
+        case .turn: return "its turn there"
+        case .keys: return "another of its key"
+        case .semaphores:
+            let names = (constraints.acquires + constraints.consumes).map(\.name)
+            return "semaphore \(names.joined(separator: " and "))"
+        case .submission:
+            return constraints.delay > .zero
+                ? "DelaySec=" : "quiet, a time, a condition, or what it depends on"
         }
     }
 

@@ -27,6 +27,8 @@ struct Trail: Sendable {
         case afterStop
         /// A worker had had it, and ended, or watchd did.
         case handedAgain
+        /// For so many microseconds.
+        case waited(Operation.Wait, Int64)
         case result(Result)
         case text(String)
     }

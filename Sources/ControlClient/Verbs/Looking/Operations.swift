@@ -13,7 +13,7 @@ extension Verb {
                 queue: invocation.options[.queue], handler: invocation.options[.handler], state: state,
                 after: next?.int.map { Int($0) })
         } _: {
-            Lists(screen: session.screen).operations($0.operations, $0.held)
+            Lists(screen: session.screen).operations($0.operations, $0.held, areEnded: state?.isEnded == true)
         }
         return .done
     }
