@@ -21,6 +21,17 @@ import Varlink
     private static let slow = text.replacing(
         "Exec=/bin/sh -c \"echo $1 $2 >>@/told\" sh %{event} %f", with: "Exec=@/job")
 
+    /// The second handler is busy with the first file.
+    private static let both =
+        text.replacing("Exec=", with: "Handler=fast slow\n[Handler fast]\nExec=") + """
+            [Handler slow]
+            Exec=@/job
+            Queue=one
+            [Queue one]
+            Type=serial
+
+            """
+
     private static let kept =
         text + """
             Queue=kept
@@ -129,6 +140,34 @@ import Varlink
     }
 
     /// The store keeps the operation: a comparison does not make a second one.
+    @Test(arguments: [false, true], ["no", "yes"])
+    func theEndOfAFileIsToldWhereOneOfTwoHandlersKnewIt(isKilled: Bool, isRecursive: String) throws {
+        try run(Self.both.replacing("Key=%p", with: "Key=%p\nRecursive=\(isRecursive)")) { lives in
+            try lives.folder.write("in/busy", "")
+            try lives.waitForBegun(1)
+            for name in ["gone", "moved"] { try lives.folder.write("in/\(name)", "") }
+            try wait(for: "both files") { Set(told(lives)).isSuperset(of: ["written gone", "written moved"]) }
+            try Linux.rename(lives.folder["in/moved"], to: lives.folder["in/there"])
+            try wait(for: "one of two handlers") { told(lives).contains("renamed there") }
+            try wait(for: "that to be stored") { try Self.stored(lives).isSuperset(of: ["gone", "there"]) }
+            if isKilled {
+                lives.kill()
+            } else {
+                lives.watchd.send(SIGTERM)
+                try wait(for: "the stop") { lives.watchd.logText.contains("SIGTERM from ") }
+                try lives.folder.write("go", "")
+                lives.watchd.waitForEnd()
+            }
+            for name in ["gone", "there"] { try Linux.unlink(lives.folder["in/\(name)"]) }
+            let before = told(lives).count
+            try lives.start()
+            try wait(for: "their ends") {
+                Set(told(lives).dropFirst(before)).isSuperset(of: ["deleted gone", "deleted there"])
+            }
+            try lives.folder.write("go", "")
+        }
+    }
+
     @Test(arguments: [false, true]) func whatADurableQueueKeepsRunsOnce(isKilled: Bool) throws {
         try run(Self.kept) { lives in
             try lives.watchd.suspend("queue/kept")

@@ -41,9 +41,46 @@ import WatchFile
                 sources: [.path("p", to: "h", "i", on: "q")]))
         fixture.change("p", .written, "/w/a", 1)
         fixture.end("i")
-        #expect(fixture.handled == [])
+        #expect(fixture.handled == [] && fixture.told == ["a"])
         fixture.end("h")
-        #expect(fixture.handled == ["a 1"])
+        #expect(fixture.handled == ["a 1"] && fixture.told == ["a"])
+    }
+
+    /// By its end a comparison after the next start is to know that somebody was told of the file.
+    @Test func whatOneOfSeveralHandlersWasToldIsNoted() {
+        func fixture() -> EngineFixture {
+            let fixture = EngineFixture(
+                Configuration.of(
+                    queues: [.concurrent("q", width: 4), .serial("s")],
+                    handlers: [.exec("h", queue: "q"), .exec("i", queue: "s")],
+                    sources: [
+                        SourceDefinition.path("p", to: "h").with {
+                            $0.routes = [Route(handler: "h", queue: "q"), Route(handler: "i", queue: "s")]
+                        }, .custom("x", to: "i", on: "s"),
+                    ]))
+            fixture.emit("x")
+            return fixture
+        }
+        let both = fixture()
+        both.change("p", .written, "/w/a", 1)
+        both.change("p", .deleted, "/w/b", nil)
+        both.end("h")
+        #expect(both.handled == [] && both.told == ["a"])
+        // A run that was ended has perhaps been through with it.
+        let stopped = fixture()
+        stopped.change("p", .written, "/w/a", 1)
+        stopped.spawn(stopped.runs[0])
+        stopped.spawn(stopped.runs[1])
+        stopped.send(.drain)
+        stopped.send(.hurry)
+        #expect(stopped.told == [])
+        stopped.end(stopped.runs[1], .signaled(15))
+        #expect(stopped.handled == [] && stopped.told == ["a"])
+        // Nobody was told.
+        let cancelled = fixture()
+        cancelled.change("p", .written, "/w/a", 1)
+        cancelled.cancel(2)
+        #expect(cancelled.handled == [] && cancelled.told == [])
     }
 
     /// What came while the run was under way is not.
@@ -276,6 +313,7 @@ import WatchFile
                     }
                 ]))
         fixture.change("p", .written, "/w/a", 1)
+        #expect(fixture.told == ["a stored"])
         fixture.end("h")
         #expect(fixture.handled == [])
         fixture.end("i")

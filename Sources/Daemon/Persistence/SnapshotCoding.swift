@@ -96,7 +96,9 @@ extension SnapshotChange {
             case .entries(let entries):
                 .entries(
                     entries.map { path, state in
-                        Entry(path: path, state: state.kind == .nothing ? nil : StateCoding.encode(state))
+                        Entry(
+                            path: path, state: state.kind == .nothing ? nil : StateCoding.encode(state),
+                            isWeak: state.isTold)
                     })
             }
         self.init(source: id, root: root, content)

@@ -25,6 +25,16 @@ package struct PathState: Hashable, Sendable {
     package init(_ kind: Kind) { self.kind = kind }
 
     package static let nothing = PathState(.nothing)
+
+    /// Some handlers were told that something stands there, and others are still to be: to a comparison it is new, or its
+    /// end is.
+    package static func told(_ kind: Kind) -> PathState {
+        var state = PathState(kind)
+        (state.inode, state.size) = (1, -2)
+        return state
+    }
+
+    package var isTold: Bool { inode == 1 && size == -2 }
 }
 
 /// A path as it stood when it was told.

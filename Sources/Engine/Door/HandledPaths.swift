@@ -18,7 +18,10 @@ extension Engine {
         if let oldPath = fact.oldPath {
             moments.insert(PathMoment(root: fact.root, path: oldPath, state: .nothing), at: 0)
         }
-        let handled = moments.filter { !handling.note($0, of: id, waitingFor: reached) }
+        let handled = moments.compactMap { moment in
+            // The store brings it to some handlers, whatever becomes of the others.
+            handling.note(moment, of: id, waitingFor: reached) ? isKept ? moment.asTold : nil : moment
+        }
         tellHandled(id, handled, isStored: isKept)
     }
 
@@ -94,7 +97,8 @@ extension Engine {
 
     /// Changes that came to nothing while they were held count as handled once nothing is held any more.
     mutating func heldMayHaveEnded(_ source: Int) {
-        guard !sources[source].holds, let ended = handling.end(Handling.held(by: source)) else { return }
+        guard !sources[source].holds, let ended = handling.end(Handling.held(by: source), isTold: false)
+        else { return }
         tellHandled(ended.source, ended.handled)
     }
 
@@ -107,12 +111,18 @@ extension Engine {
         case .superseded, .annulled:
             guard let heir = successor.flatMap({ operations.ref(id: $0) }) else { break }
             if !isDurable(heir) { return handling.move(from: operation.id, to: heir.id) }
-        case .stopped: return
-        case .cancelled where life.isStopping && !operation.progress.isCancelled: return
+        case .stopped: return noteTold(operation)
+        case .cancelled where life.isStopping && !operation.progress.isCancelled: return noteTold(operation)
         case .done, .failed, .cancelled, .skipped, .dropped: break
         }
-        guard let ended = handling.end(operation.id) else { return }
+        guard let ended = handling.end(operation.id, isTold: operation.progress.hasStarted) else { return }
         tellHandled(ended.source, ended.handled)
+    }
+
+    /// The next start tells its changes again, where they can still be seen.
+    private mutating func noteTold(_ operation: Operation) {
+        guard operation.progress.hasStarted, let noted = handling.told(operation.id) else { return }
+        tellHandled(noted.source, noted.told)
     }
 
     /// From now on the store keeps the operation.

@@ -105,20 +105,32 @@ package struct Handling: Sendable {
 
     func isWaiting(for operation: UInt64) -> Bool { !operations.isEmpty && operations[operation] != nil }
 
-    /// An operation has ended: what is handled by that, in no order.
-    mutating func end(_ operation: UInt64) -> (source: SourceID, handled: [PathMoment])? {
+    /// An operation has ended: what is handled by that, in no order; and what it was told of that others are still to be.
+    ///
+    /// - Parameter isTold: its handler was told of its changes.
+    mutating func end(_ operation: UInt64, isTold: Bool = true) -> (source: SourceID, handled: [PathMoment])? {
         guard let ended = operations.removeValue(forKey: operation) else { return nil }
         var handled: [PathMoment] = []
         for path in ended.paths {
             guard var left = changes[ended.source]?.removeValue(forKey: path) else { continue }
+            let told = isTold ? left.last { $0.waits(for: operation) }?.moment.asTold : nil
             for index in left.indices { left[index].remove(operation) }
             let done = left.prefix { $0.first == nil }
-            if let last = done.last { handled.append(last.moment) }
+            if let moment = done.last?.moment ?? told { handled.append(moment) }
             left.removeFirst(done.count)
             if !left.isEmpty { changes[ended.source]?[path] = left }
         }
         if changes[ended.source]?.isEmpty == true { changes[ended.source] = nil }
         return (ended.source, handled)
+    }
+
+    /// The changes that an operation has been told of, and that are still to be handled.
+    func told(_ operation: UInt64) -> (source: SourceID, told: [PathMoment])? {
+        guard let paths = operations[operation] else { return nil }
+        let told = Set(paths.paths).compactMap { path in
+            changes[paths.source]?[path]?.last { $0.waits(for: operation) }?.moment.asTold
+        }
+        return (paths.source, told)
     }
 
     /// Another operation has the events of one now.
@@ -132,5 +144,12 @@ package struct Handling: Sendable {
             }
         }
         operations[heir, default: Paths(source: moved.source)].paths += moved.paths
+    }
+}
+
+extension PathMoment {
+    /// `nil`: nothing stands there.
+    var asTold: PathMoment? {
+        state.kind == .nothing ? nil : PathMoment(root: root, path: path, state: .told(state.kind))
     }
 }

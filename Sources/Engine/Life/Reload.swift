@@ -306,9 +306,7 @@ extension Engine {
         if handlers[index].isOnceDone { journal.orphans.once.insert(handlers[index].name) }
         let told = handlers[index].definition.value.completions.all
         handlers.release(index)
-        for name in told {
-            if let handler = handlers.index(of: name) { releaseHandlerIfUnused(handler) }
-        }
+        releaseAwaited(told)
     }
 
     /// A source that was removed while it was suspended holds events for it.

@@ -100,7 +100,6 @@ extension Engine {
 
     /// Forgets what was removed and has no operation left.
     mutating func releaseUnused(_ operation: Operation) {
-        releaseAwaited(by: operation)
         releaseSourceIfUnused(operation.source)
         releaseHandlerIfUnused(operation.handler)
         releaseQueueIfUnused(operation.queue)

@@ -7,6 +7,11 @@ extension Engine {
     mutating func complete(_ operation: Operation, _ view: OperationView) {
         guard let result = view.result else { return }
         let definition = definition(toEnd: operation)
+        guard !definition.value.completions.isEmpty else {
+            if result == .done || result.isFailure { handlers[operation.handler].lastVerdict = result }
+            return
+        }
+        defer { releaseAwaited(definition.value.completions.all) }
         if result == .done { startCompletions(definition.value.completions.success, .success, operation, view) }
         if result.isFailure { startCompletions(definition.value.completions.failure, .failure, operation, view) }
         if result == .done || result.isFailure {
@@ -77,12 +82,10 @@ extension Engine {
         operation.runs.last?.definition ?? handlers[operation.handler].definition
     }
 
-    /// The operation has ended: those are removed that waited for that alone.
-    mutating func releaseAwaited(by operation: Operation) {
-        let definition = definition(toEnd: operation)
-        if definition.value.completions.isEmpty { return }
-        for name in definition.value.completions.all {
-            if let handler = handlers.index(of: name) { releaseHandlerIfUnused(handler) }
+    /// The operation has ended that could start them: those are removed that waited for that alone.
+    mutating func releaseAwaited(_ names: [String]) {
+        for name in names {
+            if let handler = handlers.index(of: name), handlers[handler].isRemoved { releaseHandlerIfUnused(handler) }
         }
     }
 

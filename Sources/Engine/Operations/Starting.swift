@@ -102,7 +102,7 @@ extension Engine {
         guard run.definition.value.isOfRim else { return act(ref, part: run.part, run.definition.value) }
         if run.definition.value.needsProcess { scheduler.takeSlot(realtime: now.realtime) }
         let request = request(ref, run)
-        operations[ref].progress.wasStopped = false
+        if request.wasStopped { operations[ref].progress.wasStopped = false }
         whenSafe(ref, .start(request))
         if !operations[ref].record.isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)

@@ -49,8 +49,10 @@ package final class HandledPaths {
     package func note(_ id: SourceID, _ moments: [PathMoment]) {
         guard !isOver else { return }
         for moment in moments {
-            let path = Self.relative(moment.path, to: moment.root)
-            waiting[Root(id: id, path: moment.root), default: [:]][path] = moment.state
+            let (root, path) = (Root(id: id, path: moment.root), Self.relative(moment.path, to: moment.root))
+            // What was handled says more than that some handlers were told.
+            if moment.state.isTold, waiting[root]?[path].map({ $0.kind != .nothing }) ?? false { continue }
+            waiting[root, default: [:]][path] = moment.state
         }
         plan()
     }

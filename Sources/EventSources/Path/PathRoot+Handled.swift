@@ -32,6 +32,8 @@ extension PathRoot: RecordedPath {
     /// The stored state of the path: entries by their name, and what the store had of a tree.
     private struct Known: Sendable {
         var entries = StampTable()
+        /// Those that some handlers were told of.
+        var told: [[UInt8]: PathState.Kind] = [:]
         /// Below the folders in it.
         var deeper: [[UInt8]] = []
     }
@@ -42,6 +44,8 @@ extension PathRoot: RecordedPath {
         store.read(path, of: owner.id, into: Known()) { known, path, state in
             if path.contains(Self.slash) {
                 known.deeper.append(path)
+            } else if state.isTold {
+                known.told[path] = state.kind
             } else {
                 known.entries[path] = FolderSnapshot.Stamp(state)
             }
@@ -63,7 +67,7 @@ extension PathRoot: RecordedPath {
         // Of a root that is a folder, the tree knew itself.
         if known.entries[[]]?.isFolder == true { known.entries[[]] = nil }
         owner.snapshots?.write(known.deeper.map { ($0, .nothing) }, path, of: owner.id)
-        take(known.entries)
+        take(known.entries, told: known.told)
         (hasBegun, isSettled) = (true, true)
         tellReplaced(wasFile: known.entries[[]] != nil)
         guard record.isReplayed else {
@@ -83,7 +87,7 @@ extension PathRoot: RecordedPath {
         isFolder.toggle()
     }
 
-    private func take(_ entries: StampTable) {
+    private func take(_ entries: StampTable, told: [[UInt8]: PathState.Kind]) {
         snapshot = FolderSnapshot()
         snapshot.entries = entries
         // That of a path which is no folder.
@@ -93,7 +97,8 @@ extension PathRoot: RecordedPath {
             snapshot.entries[[]] = nil
             snapshot.entries[ownName] = own
         }
-        let started = owner.snapshots?.takeStartedPaths(of: owner.id, below: path) ?? [:]
+        var started = owner.snapshots?.takeStartedPaths(of: owner.id, below: path) ?? [:]
+        for (name, kind) in told { started[name.isEmpty ? path : fullPath(name)] = kind }
         record.started = started.filter { snapshot.entries[name(of: $0.key)] == nil }
         let stored = owner.snapshots?.takeStoredPaths(of: owner.id) ?? []
         if stored.isEmpty { return }

@@ -12,12 +12,18 @@ struct HandledTree: Sendable {
     private(set) var belowFiles: [(path: [UInt8], isFolder: Bool)] = []
     /// The paths of `stored` whose state is to be stored anew: the next start knows nothing of the handlers.
     private(set) var trusted: [(path: [UInt8], state: PathState)] = []
+    /// In full: paths that some handlers were told of, and that are in no tree.
+    private(set) var told: [[UInt8]: PathState.Kind] = [:]
     /// Of the path before.
     private var lastFolder: (path: [UInt8], id: FileTree.ID)?
 
     init(below root: [UInt8], stored: Set<[UInt8]>) { (self.root, self.stored) = (root, stored) }
 
     mutating func add(_ path: [UInt8], _ state: PathState) {
+        if state.isTold {
+            told[full(path)] = state.kind
+            return
+        }
         let end = path.lastIndex(of: UInt8(ascii: "/"))
         let name = end.map { Array(path[($0 + 1)...]) } ?? path
         guard state.kind != .nothing, path.isEmpty || (1...FileTree.longestName).contains(name.count),

@@ -68,7 +68,8 @@ extension TreeRoot: RecordedPath {
             (record.state, record.isComparing) = (.none, false)
             return beginAgain()
         }
-        let started = owner.snapshots?.takeStartedPaths(of: owner.id, below: path) ?? [:]
+        var started = owner.snapshots?.takeStartedPaths(of: owner.id, below: path) ?? [:]
+        started.merge(handled.told) { $1 }
         record.started = started.filter { handled.tree.node(at: HandledPaths.relative($0.key, to: path)) == nil }
         owner.snapshots?.write(handled.trusted, path, of: owner.id)
         var tree = handled.tree

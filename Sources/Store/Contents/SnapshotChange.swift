@@ -14,10 +14,13 @@ package struct SnapshotChange: Sendable {
     package struct Entry: Equatable, Sendable {
         package var path: [UInt8]
         package var state: [UInt8]?
+        /// It counts only where nothing is known of the path.
+        package var isWeak: Bool
 
-        package init(path: [UInt8], state: [UInt8]?) {
+        package init(path: [UInt8], state: [UInt8]?, isWeak: Bool = false) {
             self.path = path
             self.state = state
+            self.isWeak = isWeak
         }
     }
 
@@ -61,7 +64,11 @@ package struct SnapshotChange: Sendable {
                 $0.bind(2, entry.path)
             }
         }
-        try database.run("REPLACE INTO path_entry (root, path, state) VALUES (?1, ?2, ?3)") {
+        let insertion: StaticString =
+            entry.isWeak
+            ? "INSERT OR IGNORE INTO path_entry (root, path, state) VALUES (?1, ?2, ?3)"
+            : "REPLACE INTO path_entry (root, path, state) VALUES (?1, ?2, ?3)"
+        try database.run(insertion) {
             $0.bind(1, id)
             $0.bind(2, entry.path)
             $0.bind(3, state)

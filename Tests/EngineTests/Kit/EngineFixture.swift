@@ -51,6 +51,8 @@ final class EngineFixture {
     private(set) var leftBesideStop: [AdoptRequest] = []
     /// `name state` of every change of a path that is handled, in order.
     var handled: [String] = []
+    /// Paths that some handlers were told of before others.
+    var told: [String] = []
     /// What was to be written, in order.
     private(set) var writes: [StoreWrite] = []
     private(set) var begun: [StoredOperation] = []
@@ -181,7 +183,9 @@ final class EngineFixture {
             runs.append(request.run)
         case .store(let write): writes.append(write)
         case .began(let operation): begun.append(operation)
-        case .handled(_, let paths, let isStored): handled += paths.map { $0.shown + (isStored ? " stored" : "") }
+        case .handled(_, let paths, let isStored):
+            told += paths.filter(\.state.isTold).map { $0.shown.prefix { $0 != " " } + (isStored ? " stored" : "") }
+            handled += paths.filter { !$0.state.isTold }.map { $0.shown + (isStored ? " stored" : "") }
         case .startWorker(let request):
             #expect(request.events.isEmpty && !workers.contains(request.run), sourceLocation: sourceLocation)
             workers.append(request.run)
