@@ -147,7 +147,8 @@ extension Engine {
             return StoredDependency(operation: id, isRequired: isRequired)
         }
         (stored.isExecuting, stored.isRedelivered) = (operation.progress.isRunning, operation.progress.isRedelivered)
-        stored.wasStopped = operation.progress.wasStopped
+        // Of the run that goes on nothing is known.
+        stored.wasStopped = operation.progress.wasStopped && operation.runs.isEmpty
         (stored.isCancelled, stored.isClosed) = (operation.progress.isCancelled, operation.isClosed)
         (stored.isByHand, stored.isOwn, stored.isRerun) = (
             operation.descent.isByHand, operation.descent.isOwn, operation.descent.isRerun

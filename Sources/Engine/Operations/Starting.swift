@@ -101,9 +101,7 @@ extension Engine {
         if let seat = run.seat { return hand(ref, run, to: seat) }
         guard run.definition.value.isOfRim else { return act(ref, part: run.part, run.definition.value) }
         if run.definition.value.needsProcess { scheduler.takeSlot(realtime: now.realtime) }
-        let request = request(ref, run)
-        if request.wasStopped { operations[ref].progress.wasStopped = false }
-        whenSafe(ref, .start(request))
+        whenSafe(ref, .start(request(ref, run)))
         if !operations[ref].record.isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
             if run.definition.value.patience.slow != .infinity { expectEnd(ref, run.definition.value) }
