@@ -233,6 +233,21 @@ struct CompletionTests {
         #expect(outcomes(fixture) == ["retry(1)", "retry(1)"] && outcomes(fixture, of: "last") == ["failure(1)"])
     }
 
+    @Test func aRetryIsToldToTheHandlersThatItsTryBeganWith() {
+        let fixture = fixture {
+            $0.retry = .times(1, after: 1)
+            $0.completions.retry = ["after"]
+        }
+        fixture.emit("x")
+        let changed = HandlerDefinition.exec("h", queue: "q") { $0.completions.retry = ["last"] }
+        fixture.reload(
+            .of(
+                queues: [.serial("q")], handlers: [changed, .exec("last")],
+                sources: [.custom("x", to: "h", on: "q", coalesces: false)]))
+        fixture.endFirst(.exited(1))
+        #expect(fixture.running == ["after: retry(1)"])
+    }
+
     @Test func aSuccessAfterARetryIsASuccessAndNoFailure() {
         let fixture = fixture {
             $0.retry = .times(2, after: 1)

@@ -151,6 +151,33 @@ struct OnceTests {
         }
     }
 
+    @Test func whatAStopLeftIsSkippedWhereTheRunOfTheStopFulfilledIt() {
+        func configuration(_ handler: HandlerDefinition) -> Configuration {
+            .of(
+                queues: [QueueDefinition(name: "d", isDurable: true)], handlers: [handler],
+                sources: [.fifo("f", to: "h", on: "d")])
+        }
+        let once = HandlerDefinition.exec("h") { $0.constraints.once = .ever }
+        let fixture = EngineFixture(configuration(once))
+        for number in 1...3 { fixture.line("f", "\(number)") }
+        fixture.send(.drain)
+        fixture.endFirst()
+        let state = DurableTests.state(fixture.writes, ended: fixture.ended)
+        #expect(state.once == ["h"] && state.operations.count == 2)
+        let next = EngineFixture(configuration(once), restoring: state)
+        #expect(next.running == [] && next.results == ["h skipped", "h skipped"], "\(next.results)")
+        // What came while it had no such key is skipped when that is back.
+        let between = EngineFixture(configuration(once))
+        between.line("f", "1")
+        between.endFirst()
+        between.reload(configuration(.exec("h")))
+        between.suspend("d")
+        between.line("f", "2")
+        between.reload(configuration(once))
+        between.resume("d")
+        #expect(between.results == ["h done", "h skipped"] && between.running == [])
+    }
+
     @Test func whatJoinedSharesTheEnd() {
         let fixture = fixture(coalesces: true) { $0.constraints.delay = .seconds(5) }
         fixture.line("f", "1")

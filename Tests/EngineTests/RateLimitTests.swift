@@ -170,6 +170,7 @@ struct RateLimitTests {
             .of(queues: [.concurrent("q", width: 100)], handlers: [.exec("h"), .exec("i")], sources: [both]))
         #expect(fixture.story == ["h: line:1"])
         #expect(fixture.counters(source: "descriptor/f")?[.held] == 6)
+        #expect(fixture.counters(source: "descriptor/f")?[.annulled] == 0)
         fixture.advance(seconds: 100)
         #expect(fixture.story == ["h: line:1", "h: line:2", "i: line:2"])
     }

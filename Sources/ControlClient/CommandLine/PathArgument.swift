@@ -4,6 +4,7 @@ import LinuxSystem
 enum PathArgument {
     /// Absolute: the daemon has another working directory than the caller.
     static func path(_ argument: [UInt8]) throws(Failure) -> [UInt8] {
+        if argument.isEmpty { throw .usage("an empty path means nothing", help: "the folder itself is “.”") }
         let literal = try absolute(argument)
         // A file whose name only looks like an escape is itself.
         guard let printed = unescaped(argument), (try? Linux.lstat(literal)) == nil else { return literal }

@@ -178,8 +178,16 @@ extension Engine {
     mutating func reroute(_ source: Int, to targets: TargetList) {
         let count = sources[source].held.events.reduce(0) { $0 + $1.count }
         guard count > 0 else { return }
-        for target in sources[source].targets { move(count, from: .held, to: .annulled, source: source, target) }
-        for target in targets { enter(count, at: .held, source: source, target) }
+        var added = targets.filter { !sources[source].targets.contains($0) }
+        for target in sources[source].targets where !targets.contains(target) {
+            guard let heir = added.popLast() else {
+                move(count, from: .held, to: .annulled, source: source, target)
+                continue
+            }
+            enter(-count, at: .held, source: source, target)
+            enter(count, at: .held, source: source, heir)
+        }
+        for target in added { enter(count, at: .held, source: source, target) }
     }
 
     /// Takes out the event that a source lets go next.

@@ -66,6 +66,7 @@ extension Engine {
         linkGroups()
         formLines()
         shortenDelays(of: changed)
+        for handler in changed.sorted() where handlers[handler].isOnceDone { endOnce(handler) }
         if life.hasStarted { tendCrews() }
         for index in sources.indices where sources[index].definition == nil {
             sources[index].isRemoved = !isWanted(sources[index].origin)

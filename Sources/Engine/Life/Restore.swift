@@ -66,6 +66,10 @@ extension Engine {
             restoreDependencies(ref, stored[index], results)
         }
         for (ref, index) in refs where operations.isAlive(ref) { goOn(ref, stored[index]) }
+        // The run that fulfilled it may have ended in the stop.
+        for name in Set(refs.map { stored[$0.index].handler }).sorted() where isOnceDone(name) {
+            if let handler = handlers.index(of: name) { endOnce(handler) }
+        }
     }
 
     /// Puts it into the tables. `nil`: there is no place for it; it is kept until there is.

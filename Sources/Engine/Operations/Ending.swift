@@ -46,8 +46,10 @@ extension Engine {
     }
 
     private mutating func note(_ ref: OperationRef, _ verdict: Verdict, _ successor: UInt64?) {
-        let detail =
-            verdict.reason.map { Trail.Detail.text("\(verdict.result.rawValue), \($0)") } ?? .result(verdict.result)
+        let detail: Trail.Detail =
+            verdict.result == .superseded
+            ? .superseded
+            : verdict.reason.map { .text("\(verdict.result.rawValue), \($0)") } ?? .result(verdict.result)
         note(ReasonCode(verdict.result), ref, other: successor ?? 0, detail: detail)
     }
 

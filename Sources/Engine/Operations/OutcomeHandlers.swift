@@ -78,7 +78,8 @@ extension Engine {
         }
     }
 
-    private func definition(toEnd operation: Operation) -> SharedDefinition {
+    /// By which what comes of its end is decided: the one that its run began with.
+    func definition(toEnd operation: Operation) -> SharedDefinition {
         operation.runs.last?.definition ?? handlers[operation.handler].definition
     }
 

@@ -146,8 +146,7 @@ extension Engine {
                 "attempt \(operation.progress.attempt) failed, the next in \(SpanText.remaining(pause))"
             ))
         scheduler.areRestartsMoved = true
-        let definition = handlers[operation.handler].definition.value
-        startCompletions(definition.completions.retry, .retry, operation, view)
+        startCompletions(definition(toEnd: operation).value.completions.retry, .retry, operation, view)
     }
 
     mutating func pauseIsOver(_ ref: OperationRef) {

@@ -85,6 +85,8 @@ extension Engine {
             return "operation \(step.operation) of \(handler) was handed on again on queue \(queue): "
                 + "its worker had ended before it was through with it"
         case (.started, _): return "operation \(step.operation) of \(handler) started on queue \(queue)"
+        case (_, .superseded):
+            return "operation \(step.operation) was superseded, operation \(step.other) has its events"
         case (_, .text(let text)):
             return step.operation == 0 ? "\(event)\(step.code.rawValue): \(text)" : text
         case (_, .result(let result)): return "operation \(step.operation) ended \(result.rawValue)"

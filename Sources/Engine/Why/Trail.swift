@@ -30,6 +30,8 @@ struct Trail: Sendable {
         /// For so many microseconds.
         case waited(Operation.Wait, Int64)
         case result(Result)
+        /// The other operation has its events.
+        case superseded
         case text(String)
     }
 
