@@ -131,7 +131,15 @@ extension Runtime {
     private func explain(operation id: Int, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         guard let number = UInt64(exactly: id) else { return done(.of(.noSuchOperation(id: id))) }
         if let view = engine.operation(number) {
-            let steps = engine.explain(operation: number) ?? []
+            var steps = engine.explain(operation: number) ?? []
+            // An earlier watchd has made it, or the trail goes no further back.
+            if !Self.tell(steps, .submitted, of: number) {
+                let sentence = "queued on \(view.queue), from \(view.origin)"
+                let queued = Explanation(
+                    time: view.submitted, code: .submitted, sentence: sentence, operation: number,
+                    section: "queue/\(view.queue)")
+                steps.insert(queued, at: 0)
+            }
             return done(explanation(of: OperationSummary(view, role), steps, role))
         }
         ended(number) { [unowned self] result in
@@ -167,13 +175,11 @@ extension Runtime {
             let place = steps.firstIndex { ($0.time ?? .max) > (time ?? .max) } ?? steps.endIndex
             steps.insert(step, at: place)
         }
-        if !steps.contains(where: { $0.code == .submitted && $0.operation == operation.id }) {
+        if !Self.tell(steps, .submitted, of: operation.id) {
             let sentence = "queued on \(operation.queue), from \(operation.origin)"
             add(.submitted, operation.submitted, sentence, section: "queue/\(operation.queue)")
         }
-        if let started = operation.started,
-            !steps.contains(where: { $0.code == .started && $0.operation == operation.id })
-        {
+        if let started = operation.started, !Self.tell(steps, .started, of: operation.id) {
             add(.started, started, "try \(operation.attempt) started", section: handler)
         }
         for attempt in operation.attempts {
@@ -186,6 +192,10 @@ extension Runtime {
             Self.code(operation.result), operation.ended, Self.end(operation), other: operation.successor,
             section: handler)
         return steps
+    }
+
+    private static func tell(_ steps: [Explanation], _ code: ReasonCode, of operation: UInt64) -> Bool {
+        steps.contains { $0.code == code && $0.operation == operation }
     }
 
     static func code(_ result: EngineResult) -> ReasonCode {
@@ -206,9 +216,13 @@ extension Runtime {
     private static func end(
         _ result: EngineResult, _ exit: Exit?, _ reason: String?, successor: UInt64? = nil
     ) -> String {
-        let successor = successor.map { "its events are in operation \($0)" }
+        let heir = successor.flatMap { id in
+            reason?.hasSuffix(" operation \(id)") == true ? nil : "its events are in operation \(id)"
+        }
         let exit = exit.flatMap { $0 == .exited(0) ? nil : EventText.exit($0) }
-        return ([result.rawValue] + [exit, reason, successor].compactMap { $0 }).joined(separator: ", ")
+        // `superseded by operation 3`.
+        let word = reason?.hasPrefix(result.rawValue) == true ? nil : result.rawValue
+        return [word, exit, reason, heir].compactMap { $0 }.joined(separator: ", ")
     }
 
     // MARK: Steps
