@@ -176,6 +176,8 @@ package struct Engine: Sendable {
             zonesChanged(zones)
         case .runStarted(let run, let pid, let asks):
             runStarted(run, pid: pid, asks: asks)
+        case .runDelayed(let run, let reason):
+            runDelayed(run, reason: reason)
         case .runNotStarted(let run, let reason):
             runEnded(run, exit: nil, output: [], reason: reason)
         case .runGivenUp(let run, let reason):

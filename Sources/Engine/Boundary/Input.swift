@@ -26,6 +26,9 @@ package enum Input: Sendable {
     /// `pid`: of its process, or of the next one; `nil`: it is done without one. `asks`: it is only that of a condition,
     /// behind which watchd has something done that is no process of its own.
     case runStarted(RunID, pid: Int32?, asks: Bool = false)
+    /// Something is used up that a start takes, and it is tried again: no time passes for the run until then. `reason`
+    /// as below.
+    case runDelayed(RunID, reason: String)
     /// The run never came to be; `reason` is a sentence.
     case runNotStarted(RunID, reason: String)
     /// The run waited for something that is used up, and watchd stops: it is not tried again. `reason` as above.

@@ -218,13 +218,16 @@ extension Engine {
                 $0.gap += sources[$1].counters.gap
             }
         all.enter(journal.orphans.deliveries, at: .pending)
-        return shown(all, unsafeStarts)
+        return shown(all, heldUp)
     }
 
     /// Operations that have their places but wait for the store before anything of them runs, while it fails.
     private var unsafeStarts: [OperationRef] {
         journal.isWorking ? [] : operations.oldest(.max / 4) { isStartUnsafe($0) }
     }
+
+    /// Those, and others that have their places though nothing of them runs.
+    private var heldUp: [OperationRef] { operations.oldest(.max / 4) { isHeldUp($0) } }
 
     /// As people understand it: these wait.
     private func shown(_ counters: Counters, _ waiting: [OperationRef]) -> Counters {
@@ -252,7 +255,7 @@ extension Engine {
 
     /// Operations that have not ended and wait.
     package var operationsWaiting: Int {
-        queues.indices.reduce(unsafeStarts.count + journal.orphans.count) { $0 + queues[$1].waiting }
+        queues.indices.reduce(heldUp.count + journal.orphans.count) { $0 + queues[$1].waiting }
     }
 
     /// Operations that have not ended and run.
@@ -260,7 +263,7 @@ extension Engine {
 
     /// The oldest operations that run (or wait), at most `limit`.
     package func oldestViews(_ limit: Int, running isRunning: Bool) -> [OperationView] {
-        let unsafe = Set(unsafeStarts.map(\.id))
+        let unsafe = Set(heldUp.map(\.id))
         return operations.oldest(limit) { ($0.progress.isRunning && !unsafe.contains($0.id)) == isRunning }.map {
             view($0)
         }
@@ -323,7 +326,7 @@ extension Engine {
     }
 
     private func sourceViews(at indices: [Int]) -> [SourceView] {
-        let unsafe = unsafeStarts
+        let unsafe = heldUp
         return indices.compactMap { index in
             let state = sources[index]
             guard case .source(let id) = state.origin, let definition = state.definition?.value else { return nil }
@@ -354,7 +357,7 @@ extension Engine {
     }
 
     package var queueViews: [QueueView] {
-        let unsafe = unsafeStarts
+        let unsafe = heldUp
         let kept = journal.setAside.byAge.reduce(into: [:]) { $0[shownQueue($1), default: []].append($1.submitted) }
         return queues.indices.filter { queues[$0].name != Self.clientQueue }.map { index in
             let state = queues[index]
@@ -376,7 +379,7 @@ extension Engine {
     package var handlerViews: [HandlerView] { handlerViews { _ in true } }
 
     package func handlerViews(where isWanted: (String) -> Bool) -> [HandlerView] {
-        let unsafe = unsafeStarts
+        let unsafe = heldUp
         var pids: [Int: [Int32]] = [:]
         for ref in operations.oldest(.max / 4, where: { !$0.runs.isEmpty }) {
             pids[operations[ref].handler, default: []] += operations[ref].runs.filter { $0.seat == nil }
@@ -495,10 +498,9 @@ extension Engine {
         if operation.turn.station == .backingOff {
             view.nextAttempt = now.realtime + operation.times.wakeUp - now.monotonic
         }
-        if let ref = operations.ref(id: operation.id), !operation.progress.isRunning || isStartUnsafe(ref),
+        if let ref = operations.ref(id: operation.id), !operation.progress.isRunning || isHeldUp(operation),
             let wait = waits(of: ref).first
         {
-            // It has its places, but nothing of it runs.
             if operation.progress.isRunning { (view.state, view.started) = (.ready, nil) }
             view.waitingFor = wait.sentence
             view.waitReason = wait.code

@@ -5,6 +5,8 @@ struct Run: Sendable {
     enum Phase: Sendable {
         /// The spawn is on its way, or there is none (`Log=`, `Emit=`).
         case starting
+        /// Its start takes something that is used up now, which the reason names.
+        case delayed(String)
         /// The rim performs it. `nil`: without a process of its own.
         case running(pid: Int32?)
     }
@@ -46,6 +48,8 @@ struct Run: Sendable {
     var deadline: Int64?
 
     var pid: Int32? { if case .running(let pid) = phase { pid } else { nil } }
+    /// Why its start is tried again and again.
+    var delay: String? { if case .delayed(let reason) = phase { reason } else { nil } }
     var hasBegun: Bool { if case .running = phase { true } else { false } }
     /// It is ended while its start waits, for the store or for the rim.
     var isEndedUnbegun: Bool { !hasBegun && ending != nil && definition.value.isOfRim }

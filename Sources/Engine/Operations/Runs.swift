@@ -18,18 +18,26 @@ extension Engine {
             if life.isStopping { actions.append(.signal(id, number: 9, mode: .tree)) }
             return
         }
-        if operations[ref].record.isDurable { startedLate(ref, index) }
+        let isLate = operations[ref].record.isDurable || operations[ref].runs[index].delay != nil
+        if isLate { startedLate(ref, index) }
         operations[ref].runs[index].phase = .running(pid: pid)
         operations[ref].runs[index].isAsking = asks
         let definition = operations[ref].runs[index].definition
         // The next one of several commands has another process.
         if operations[ref].record.isLong || definition.value.commandCount > 1 { save(ref) }
-        // While the start waited for the store, no time passed for it.
-        if operations[ref].record.isDurable, operations[ref].runs[index].deadline == nil {
+        // While the start waited, for the store or for what is used up, no time passed for it.
+        if isLate, operations[ref].runs[index].deadline == nil {
             setDeadline(ref, part: id.part, after: definition.value.timeout.microseconds)
         }
-        if operations[ref].record.isDurable { expectEnd(ref, definition.value) }
+        if isLate { expectEnd(ref, definition.value) }
         if operations[ref].runs[index].isAdopted { stillRuns(ref, index) }
+    }
+
+    mutating func runDelayed(_ id: RunID, reason: String) {
+        guard let (ref, index) = running(id), !operations[ref].runs[index].hasBegun else { return }
+        operations[ref].runs[index].phase = .delayed(reason)
+        operations[ref].runs[index].deadline = nil
+        overdue.ends(ref.id)
     }
 
     /// Of a run that was found again nothing is to be waited for: its time counts from its start.

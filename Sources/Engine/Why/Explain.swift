@@ -127,7 +127,7 @@ extension Engine {
 
     /// Its runs, and what keeps the rest of it from starting.
     private func present(_ ref: OperationRef) -> [Explanation] {
-        (operations[ref].progress.isRunning && !isStartUnsafe(ref) ? [runs(of: ref)] : []) + waits(of: ref)
+        (operations[ref].progress.isRunning && !isHeldUp(operations[ref]) ? [runs(of: ref)] : []) + waits(of: ref)
     }
 
     private func runs(of ref: OperationRef) -> Explanation {
@@ -186,7 +186,7 @@ extension Engine {
             let sentence =
                 "attempt \(operation.progress.attempt) in \(SpanText.remaining(operation.times.wakeUp - now.monotonic))"
             return [wait(ref, .backingOff, sentence, section: section)]
-        case .none, .gone: return isStartUnsafe(ref) ? waitsForStore(ref) : []
+        case .none, .gone: return isStartUnsafe(ref) ? waitsForStore(ref) : waitsForProcess(ref)
         case .keys, .queue, .semaphores: break
         }
         let waits = scheduler.obstacles(before: ref).compactMap { wait(ref, $0) }
@@ -249,6 +249,21 @@ extension Engine {
         let section = "queue/\(queues[operations[ref].queue].definition.name)"
         return [wait(ref, .store, "the store: \(reason)", section: section)]
     }
+
+    private func waitsForProcess(_ ref: OperationRef) -> [Explanation] {
+        guard let reason = delay(operations[ref]) else { return [] }
+        let section = "queue/\(queues[operations[ref].queue].definition.name)"
+        return [wait(ref, .processSlot, "a process: \(reason)", section: section)]
+    }
+
+    /// Why none of its runs can be started now.
+    private func delay(_ operation: Operation) -> String? {
+        guard operation.progress.isRunning, operation.runs.allSatisfy({ $0.delay != nil }) else { return nil }
+        return operation.runs.first?.delay
+    }
+
+    /// It has its places, but nothing of it runs.
+    func isHeldUp(_ operation: Operation) -> Bool { isStartUnsafe(operation) || delay(operation) != nil }
 
     /// Its places are taken, but what is to run has not begun: it begins when the store has it. (Or is just being
     /// spawned, for a moment.)

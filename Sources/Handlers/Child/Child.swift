@@ -21,9 +21,12 @@ struct Child: Sendable {
             isTransient = error.errno.isTransient
         }
 
-        init(_ error: SpawnError, reason: String) {
+        /// - Parameter hasOwnLimit: the handler has a `LimitNPROC=`, which waiting does not raise.
+        init(_ error: SpawnError, reason: String, hasOwnLimit: Bool) {
             self.reason = reason
-            isTransient = error.errno.isTransient && error.step != .execute
+            // EAGAIN of `execve(2)`: its user has too many processes.
+            let isFull = error.step == .execute && error.errno == .wouldBlock && !hasOwnLimit
+            isTransient = error.errno.isTransient && error.step != .execute || isFull
         }
     }
 
@@ -79,7 +82,9 @@ struct Child: Sendable {
         } catch let error as SystemError {
             throw Failure(error)
         } catch let error as SpawnError {
-            throw Failure(error, reason: explain(error))
+            throw Failure(
+                error, reason: explain(error),
+                hasOwnLimit: definition.contract.limits.contains { $0.resource == .nproc })
         } catch let error as LaunchFailure {
             throw Failure(reason: error.reason)
         } catch let error as Failure {
@@ -99,6 +104,7 @@ struct Child: Sendable {
                 + "StandardInput= has no such limit"
         case .noSuchFile where error.step == .execute: "\(error) (or its interpreter)"
         case .wouldBlock where error.step == .clone: "\(error); raise LimitNPROC= or TasksMax="
+        case .wouldBlock where error.step == .execute: "\(error); its user has as many processes as LimitNPROC= allows"
         default: error.errno.explained("\(error)")
         }
     }

@@ -171,6 +171,8 @@ final class CommandRun: StartedRun {
     func tryNow() {
         guard delay != nil else { return }
         retry.cancel()
+        // What it lacked has come free just now.
+        retry.reset()
         delay = nil
         start()
     }
@@ -185,6 +187,7 @@ final class CommandRun: StartedRun {
         refusal = failure.reason
         delay = "\(failure.reason); trying again in \(retry.description)"
         environment.logger.log(.warning, "\(name) cannot be started yet: \(delay ?? "")")
+        environment.send(.runDelayed(request.run, reason: failure.reason))
     }
 
     private func took(_ started: Child.Started) {
