@@ -481,7 +481,8 @@ import Varlink
             let suspended = try lives.watchd.control("suspend", "t")
             #expect(suspended.code == 0, "\(suspended)")
             let last = try lives.watchd.call(Explain.self, .init(name: "timer/t")).steps.map(\.sentence)
-            #expect(last.contains { $0.hasPrefix("suspended: what elapses until it is resumed is not kept") }, "\(last)")
+            let kept = "suspended: what elapses until it is resumed is not kept"
+            #expect(last.contains { $0.hasPrefix(kept) }, "\(last)")
             #expect(!last.contains { $0.hasPrefix("armed") }, "\(last)")
         }
     }

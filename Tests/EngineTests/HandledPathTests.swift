@@ -28,7 +28,7 @@ import WatchFile
         let fixture = fixture { $0.retry = .times(1) }
         fixture.change("p", .written, "/w/a", 1)
         fixture.endFirst(.exited(1))
-        #expect(fixture.handled == [])
+        #expect(fixture.handled == [] && fixture.told == ["a"])
         fixture.advance(seconds: 20)
         fixture.endFirst(.exited(1))
         #expect(fixture.handled == ["a 1"])

@@ -54,6 +54,25 @@ struct OverdueTests {
         #expect(views(fixture) == [] && fixture.running.contains("h: line:1"))
     }
 
+    /// Processes are used up: no time passes for the run until it has one.
+    @Test(arguments: [false, true]) func aRunWithoutAProcessWaits(durable isDurable: Bool) {
+        let fixture = EngineFixture(configuration(durable: isDurable) { $0.timeout = .seconds(30) })
+        fixture.line("f", "1")
+        fixture.send(.runDelayed(fixture.runs[0], reason: "clone: EAGAIN"))
+        fixture.advance(seconds: 100)
+        #expect(views(fixture) == [] && fixture.signals.isEmpty)
+        let waiting = fixture.engine.operation(1)
+        #expect(waiting?.state == .ready && waiting?.started == nil)
+        #expect(waiting?.waitReason == .processSlot && waiting?.waitingFor == "a process: clone: EAGAIN")
+        #expect(fixture.counters(handler: "h")?[.running] == 0 && fixture.counters(handler: "h")?[.pending] == 1)
+        fixture.spawn(fixture.runs[0])
+        #expect(fixture.engine.operation(1)?.started == fixture.now.realtime)
+        fixture.advance(seconds: 20)
+        #expect(views(fixture) == ["h 1 slow 20s 0"])
+        fixture.advance(seconds: 10)
+        #expect(fixture.signals.count == 1)
+    }
+
     @Test func whatStartsInTimeOrNeverIsNotLate() {
         let fixture = EngineFixture(configuration())
         fixture.line("f", "1")

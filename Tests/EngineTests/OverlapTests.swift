@@ -88,6 +88,21 @@ struct OverlapTests {
         #expect(fixture.running == ["h: deleted:ax2"])
     }
 
+    /// The first run was ended before it had done anything.
+    @Test(arguments: [PathEvents.changed, .renamed.union(.written)])
+    func theOldPathOfARenameIsToldWithWhatCameBehindIt(events: PathEvents) {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.serial("q")], handlers: [.exec("h") { $0.overlap = .restart }],
+                sources: [.path("p", to: "h", on: "q", events: events)]))
+        fixture.path("p", .renamed, "/w/b", from: "/w/a")
+        fixture.path("p", .written, "/w/b")
+        fixture.end(fixture.runs[0], .signaled(15))
+        let told = fixture.starts.last?.events.map(\.shown) ?? []
+        #expect(told == (events.contains(.deleted) ? ["deleted:a", "written:b"] : ["written:bx2"]), "\(told)")
+        #expect(fixture.starts.last?.events.reduce(0) { $0 + $1.count } == 2)
+    }
+
     @Test func restartsAreByKey() {
         let fixture = fixture(.restart, key: .perLine)
         fixture.line("f", "a")

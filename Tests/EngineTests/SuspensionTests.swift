@@ -177,7 +177,10 @@ struct SuspensionTests {
         for index in configuration.sources.indices { configuration.sources[index].isSuspended = true }
         configuration.sources[2].trigger = .path(PathTrigger(paths: [[47]]))
         fixture.reload(configuration)
-        #expect(fixture.engine.sourceViews.map { $0.suspensions.map(\.by) } == [["watch file"], ["watch file", "me"], ["watch file"]])
+        #expect(
+            fixture.engine.sourceViews.map { $0.suspensions.map(\.by) } == [
+                ["watch file"], ["watch file", "me"], ["watch file"],
+            ])
         for index in configuration.sources.indices { configuration.sources[index].isSuspended = false }
         configuration.sources[2].trigger = .path(PathTrigger(paths: [[47, 47]]))
         fixture.reload(configuration)

@@ -19,7 +19,8 @@ import WatchFile
     }
 
     private func message(
-        _ events: [Event], origin: Origin = .completion(handler: "backup"), host: String = "web1", mayRetry: Bool = true,
+        _ events: [Event], origin: Origin = .completion(handler: "backup"), host: String = "web1",
+        mayRetry: Bool = true,
         isRedelivered: Bool = false
     ) -> MailMessage {
         let context = RunContext(

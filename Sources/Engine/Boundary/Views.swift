@@ -332,7 +332,8 @@ extension Engine {
             guard case .source(let id) = state.origin, let definition = state.definition?.value else { return nil }
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
-                isHeld: state.isHeldInRim || !state.held.isEmpty, heldSince: state.held.since, isHeldByStore: door.isHeldByStore(index),
+                isHeld: state.isHeldInRim || !state.held.isEmpty, heldSince: state.held.since,
+                isHeldByStore: door.isHeldByStore(index),
                 rateWait: rateWait(index), heldBy: heldBy(index), refusedWhileHeld: state.held.refused,
                 isRemoved: state.isRemoved, suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),

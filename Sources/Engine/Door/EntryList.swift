@@ -119,15 +119,22 @@ package struct EntryList: Sendable {
     }
 
     /// Puts the entries of an operation that had started, and was ended for this one, before its own. Of a path that
-    /// both know the newer fact counts; nothing is annulled, since the handler may have seen it.
-    mutating func rejoin(_ older: EntryList, merge: CustomTrigger.Merge?) {
-        let newer = events
+    /// both know the newer fact counts; nothing is annulled, since the handler may have seen it. A rename that is not
+    /// told so is the end of its old path, if that is asked for.
+    mutating func rejoin(_ older: EntryList, merge: CustomTrigger.Merge?, events: PathEvents) {
+        let newer = self.events
         let newerPaths = Set(newer.compactMap(\.path))
         var counts: [[UInt8]: Int] = [:]
         self = EntryList()
         for var event in older.events {
             if merge != nil, let path = event.path, newerPaths.contains(path) {
                 counts[path, default: 0] += event.count
+                guard events.contains(.deleted), var left = event.leftByRename, let leftPath = left.path,
+                    !newerPaths.contains(leftPath)
+                else { continue }
+                counts[path, default: 0] -= 1
+                left.count = 1
+                append(left)
             } else {
                 event.tellKnown()
                 append(event)
@@ -348,6 +355,16 @@ package struct EntryList: Sendable {
 
 extension Event {
     fileprivate var path: [UInt8]? { if case .path(let fact) = fact { fact.path } else { nil } }
+
+    /// The end of the old path of a rename.
+    fileprivate var leftByRename: Event? {
+        guard case .path(let fact) = fact, fact.change == .renamed, let oldPath = fact.oldPath else { return nil }
+        var event = self
+        event.fact = .path(
+            PathFact(
+                .deleted, path: oldPath, root: fact.root, isRecovered: fact.isRecovered, isFolder: fact.isFolder))
+        return event
+    }
 
     /// The handler may have been told of the path before: nothing is new about it any more.
     fileprivate mutating func tellKnown() {

@@ -119,8 +119,9 @@ extension Engine {
         tellHandled(ended.source, ended.handled)
     }
 
-    /// The next start tells its changes again, where they can still be seen.
-    private mutating func noteTold(_ operation: Operation) {
+    /// Its changes are not handled, and a run of it was told of them. The next start tells them again where they can
+    /// still be seen; of what has gone by then it tells the end.
+    mutating func noteTold(_ operation: Operation) {
         guard operation.progress.hasStarted, let noted = handling.told(operation.id) else { return }
         tellHandled(noted.source, noted.told)
     }

@@ -83,6 +83,8 @@ extension Engine {
             return false
         }
         if change.isHeld { return false }
+        // Handlers know the folder that stood there before, and of this one its end alone tells them.
+        if change.fact.isFolder, change.fact.stood == .folder { return false }
         let event = Event(id: 0, time: now.realtime, fact: .path(change.fact))
         return !sources[source].targets.contains { target in
             mergeCandidates(event, source: source, target).contains { operations[$0].times.made <= change.since }

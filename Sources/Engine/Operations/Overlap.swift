@@ -62,7 +62,8 @@ extension Engine {
         let mayJoin = !isApart(source: old.source, handler: old.handler)
         if mayJoin, old.source == new.source, old.queue == new.queue, !old.descent.isOwn, !new.descent.isOwn {
             let before = new.entries.load
-            operations[next].entries.rejoin(old.entries, merge: sources[old.source].merge)
+            operations[next].entries.rejoin(
+                old.entries, merge: sources[old.source].merge, events: sources[old.source].pathEvents)
             operations[next].joined += deliveries
             countCoalesced(max(0, deliveries - old.joined), source: old.source, target)
             changeLoad(operations[next].entries.load - before, queue: old.queue)

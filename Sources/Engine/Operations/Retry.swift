@@ -124,6 +124,7 @@ extension Engine {
         operations[ref].progress.isRunning = false
         loopRunEnded(ref)
         scheduler.countBarrier(ref, -1)
+        if handling.isWaiting(for: operation.id) { noteTold(operation) }
         if !isSameAttempt {
             operations[ref].progress.startsAgain = false
             if operations[ref].progress.attempt < .max { operations[ref].progress.attempt += 1 }

@@ -90,7 +90,8 @@ extension Engine {
         case (_, .text(let text)):
             return step.operation == 0 ? "\(event)\(step.code.rawValue): \(text)" : text
         case (_, .result(let result)): return "operation \(step.operation) ended \(result.rawValue)"
-        case (_, .none), (_, .again), (_, .afterStop), (_, .handedAgain), (_, .waited): return "operation \(step.operation) \(step.code.rawValue)"
+        case (_, .none), (_, .again), (_, .afterStop), (_, .handedAgain), (_, .waited):
+            return "operation \(step.operation) \(step.code.rawValue)"
         }
     }
 

@@ -33,8 +33,8 @@ extension TreeRoot {
             let places = (old: tree.reference(oldFolder), new: tree.reference(folder))
             let rename = Exchange(from: places.old, fromName: oldName, to: places.new, toName: name)
             let former = lastRename
-            lastRename = (rename, event.isFolder)
             renamedOrIgnored(oldFolder, oldName, folder, name, isFolder: event.isFolder)
+            lastRename = (rename, event.isFolder)
             if let former, former.names == rename.reversed { lookWhereItWas(rename, isFolder: former.isFolder) }
             return pump()
         }

@@ -50,7 +50,8 @@ package enum EventText {
         case .line(let line) where line.handover != nil:
             line.form.rawValue + (line.peer.map { " of \($0)" } ?? "")
         case .line(let line):
-            "“\(shown(line.bytes).printable)\(isCut(line.bytes) ? "…" : "")”" + (line.isIncomplete ? " (incomplete)" : "")
+            "“\(shown(line.bytes).printable)\(isCut(line.bytes) ? "…" : "")”"
+                + (line.isIncomplete ? " (incomplete)" : "")
         case .process(let process):
             "process \(process.pid) \(process.event.pastTense)"
                 + (process.executable.map { ": \($0.printable)" } ?? "") + (process.exit.map { ", \(exit($0))" } ?? "")

@@ -29,7 +29,8 @@ enum IncrontabLine {
 
     /// Of a file that is moved within the folder, incron tells both ends.
     private static let events = [
-        "IN_CLOSE_WRITE": ["written"], "IN_CLOSE": ["written"], "IN_MOVED_TO": ["written"], "IN_MOVED_FROM": ["deleted"],
+        "IN_CLOSE_WRITE": ["written"], "IN_CLOSE": ["written"], "IN_MOVED_TO": ["written"],
+        "IN_MOVED_FROM": ["deleted"],
         "IN_MOVE": ["written", "renamed", "deleted"], "IN_MOVE_SELF": ["deleted"], "IN_DELETE": ["deleted"],
         "IN_DELETE_SELF": ["deleted"], "IN_CREATE": ["created"], "IN_MODIFY": ["modified"], "IN_ATTRIB": ["attributes"],
         "IN_ALL_EVENTS": ["changed", "created", "modified", "attributes"],

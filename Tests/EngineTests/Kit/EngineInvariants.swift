@@ -222,7 +222,9 @@ struct EngineInvariants {
         var seen: Set<String> = []
         while let definition = pending.popLast() {
             for told in definition.value.completions.all where seen.insert(told).inserted {
-                guard let handler = engine.handlers.index(of: told), engine.handlers[handler].isRemoved else { continue }
+                guard let handler = engine.handlers.index(of: told), engine.handlers[handler].isRemoved else {
+                    continue
+                }
                 pending.append(engine.handlers[handler].definition)
             }
         }
