@@ -30,6 +30,20 @@ struct UnaskedChangeTests {
         fixture.engine.sourceViews.first { $0.id == SourceID(.path, "p") }?.counters
     }
 
+    /// Of the new folder its end alone tells a handler that knows the one before.
+    @Test func theEndOfAFolderInThePlaceOfAKnownOneIsToldLongAfterwards() {
+        let fixture = fixture(.changed, settling: nil)
+        fixture.path("p", .written, "/w/busy")
+        fixture.path("p", .deleted, "/w/d", isFolder: true)
+        fixture.path("p", .created, "/w/d", isFolder: true)
+        fixture.endAll()
+        fixture.advance(seconds: 10)
+        var end = PathFact(.deleted, path: Array("/w/d".utf8), root: Array("/w".utf8), isNew: true, isFolder: true)
+        end.isUntold = true
+        fixture.send(.event(SourceID(.path, "p"), .path(end)))
+        #expect(fixture.story == ["h: written:busy", "h: deleted:d"])
+    }
+
     @Test(arguments: [KeyRule.handler, .perPath])
     func theEndOfATemporaryFileIsNoNews(key: KeyRule) {
         let fixture = fixture(.deleted, key: key)

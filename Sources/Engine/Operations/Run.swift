@@ -5,8 +5,8 @@ struct Run: Sendable {
     enum Phase: Sendable {
         /// The spawn is on its way, or there is none (`Log=`, `Emit=`).
         case starting
-        /// Its start takes something that is used up now, which the reason names.
-        case delayed(String)
+        /// Its start takes something that is used up now, and is tried again.
+        case delayed
         /// The rim performs it. `nil`: without a process of its own.
         case running(pid: Int32?)
     }
@@ -40,8 +40,8 @@ struct Run: Sendable {
     var isAsking = false
     /// It outlived the daemon that started it.
     var isAdopted = false
-    /// The last words of its processes on how far they are.
-    var progress: String?
+    /// The last words of its processes on how far they are; while its start is delayed, why.
+    var words: String?
     /// Once its processes have ended.
     var usage = Rare<ResourceUsage>()
     /// Monotonic microsecond of the next step of its end (time-out, then SIGKILL).
@@ -49,7 +49,8 @@ struct Run: Sendable {
 
     var pid: Int32? { if case .running(let pid) = phase { pid } else { nil } }
     /// Why its start is tried again and again.
-    var delay: String? { if case .delayed(let reason) = phase { reason } else { nil } }
+    var delay: String? { if case .delayed = phase { words } else { nil } }
+    var progress: String? { hasBegun ? words : nil }
     var hasBegun: Bool { if case .running = phase { true } else { false } }
     /// It is ended while its start waits, for the store or for the rim.
     var isEndedUnbegun: Bool { !hasBegun && ending != nil && definition.value.isOfRim }

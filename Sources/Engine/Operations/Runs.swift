@@ -18,7 +18,9 @@ extension Engine {
             if life.isStopping { actions.append(.signal(id, number: 9, mode: .tree)) }
             return
         }
-        let isLate = operations[ref].record.isDurable || operations[ref].runs[index].delay != nil
+        let isDelayed = operations[ref].runs[index].delay != nil
+        if isDelayed { operations[ref].runs[index].words = nil }
+        let isLate = operations[ref].record.isDurable || isDelayed
         if isLate { startedLate(ref, index) }
         operations[ref].runs[index].phase = .running(pid: pid)
         operations[ref].runs[index].isAsking = asks
@@ -35,7 +37,7 @@ extension Engine {
 
     mutating func runDelayed(_ id: RunID, reason: String) {
         guard let (ref, index) = running(id), !operations[ref].runs[index].hasBegun else { return }
-        operations[ref].runs[index].phase = .delayed(reason)
+        (operations[ref].runs[index].phase, operations[ref].runs[index].words) = (.delayed, reason)
         operations[ref].runs[index].deadline = nil
         overdue.ends(ref.id)
     }
@@ -67,8 +69,8 @@ extension Engine {
     private static let longestSpawn: Int64 = 1_000_000
 
     mutating func progressed(_ id: RunID, _ text: String) {
-        guard let (ref, index) = running(id), operations[ref].runs[index].progress != text else { return }
-        operations[ref].runs[index].progress = text
+        guard let (ref, index) = running(id), operations[ref].runs[index].words != text else { return }
+        operations[ref].runs[index].words = text
         actions.append(.report(.progress(ref.id)))
     }
 
