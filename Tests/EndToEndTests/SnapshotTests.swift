@@ -139,7 +139,6 @@ import Varlink
         }
     }
 
-    /// The store keeps the operation: a comparison does not make a second one.
     @Test(arguments: [false, true], ["no", "yes"])
     func theEndOfAFileIsToldWhereOneOfTwoHandlersKnewIt(isKilled: Bool, isRecursive: String) throws {
         try run(Self.both.replacing("Key=%p", with: "Key=%p\nRecursive=\(isRecursive)")) { lives in
@@ -168,6 +167,7 @@ import Varlink
         }
     }
 
+    /// The store keeps the operation: a comparison does not make a second one.
     @Test(arguments: [false, true]) func whatADurableQueueKeepsRunsOnce(isKilled: Bool) throws {
         try run(Self.kept) { lives in
             try lives.watchd.suspend("queue/kept")

@@ -234,7 +234,7 @@ struct CompletionTests {
     }
 
     @Test func aRetryIsToldToTheHandlersThatItsTryBeganWith() {
-        let fixture = fixture {
+        let fixture = self.fixture {
             $0.retry = .times(1, after: 1)
             $0.completions.retry = ["after"]
         }
@@ -246,6 +246,18 @@ struct CompletionTests {
                 sources: [.custom("x", to: "h", on: "q", coalesces: false)]))
         fixture.endFirst(.exited(1))
         #expect(fixture.running == ["after: retry(1)"])
+        // One that nobody can start any more goes with the try.
+        let gone = self.fixture {
+            $0.retry = .times(1, after: 1)
+            $0.completions.failure = ["after"]
+        }
+        gone.emit("x")
+        gone.reload(
+            .of(
+                queues: [.serial("q")], handlers: [.exec("h", queue: "q") { $0.retry = .times(1, after: 1) }],
+                sources: [.custom("x", to: "h", on: "q", coalesces: false)]))
+        gone.endFirst(.exited(1))
+        #expect(gone.engine.handlers.index(of: "after") == nil)
     }
 
     @Test func aSuccessAfterARetryIsASuccessAndNoFailure() {

@@ -73,6 +73,30 @@ struct OverdueTests {
         #expect(fixture.signals.count == 1)
     }
 
+    /// Of an operation in parts, one runs and another has no process.
+    @Test func aPartThatRunsIsSlowThoughAnotherWaits() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 4)],
+                handlers: [
+                    .exec("h") {
+                        $0.patience.slow = .seconds(20)
+                        $0.stride = 1
+                        $0.constraints.delay = .seconds(1)
+                    }
+                ], sources: [.path("p", to: "h", on: "q", key: .handler)]))
+        for name in ["a", "b"] { fixture.path("p", .written, "/w/\(name)") }
+        fixture.advance(seconds: 1)
+        #expect(fixture.runs.count == 2)
+        fixture.spawn(fixture.runs[0])
+        fixture.send(.runDelayed(fixture.runs[1], reason: "clone: EAGAIN"))
+        #expect(fixture.engine.operation(1)?.state == .executing)
+        fixture.advance(seconds: 20)
+        #expect(views(fixture) == ["h 1 slow 20s 0"])
+        fixture.endAll()
+        #expect(fixture.results == ["h done"] && fixture.engine.overdue.delayed.isEmpty)
+    }
+
     @Test func whatStartsInTimeOrNeverIsNotLate() {
         let fixture = EngineFixture(configuration())
         fixture.line("f", "1")

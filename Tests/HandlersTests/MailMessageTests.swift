@@ -56,7 +56,7 @@ import WatchFile
         #expect(
             parts(message([completion()])).head == [
                 "From: watchd <watch-er>", "To: root, ops@example.org", "Subject: [web1] backup failed: exit 3",
-                "Date: Tue, 24 Nov 2026 07:19:48 +0000", "Message-ID: <9.0@web1>",
+                "Date: Tue, 24 Nov 2026 07:19:48 +0000", "Message-ID: <9.2.0@web1>",
                 "Auto-Submitted: auto-generated", "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
                 "Content-Transfer-Encoding: 7bit", "X-Watchd-Handler: backup",
             ])
@@ -130,15 +130,19 @@ import WatchFile
         #expect(mail.body.contains("  backup failed: exit 3 (operation 4710)\n"))
         #expect(mail.body.contains("  backup done (operation 4712)\n"))
         // Both tell of one end.
-        let twice = parts(message([completion(.failure), completion(.finished)]))
+        var again = completion(.finished)
+        again.id += 1
+        let twice = parts(message([completion(.failure), again]))
         #expect(twice.head.contains("Subject: [web1] backup failed: exit 3") && !twice.body.contains("Beside it"))
+        let retries = parts(message([completion(.retry), again]))
+        #expect(retries.head.contains("Subject: [web1] backup failed: exit 3, and 1 more"))
     }
 
     private func of(_ operation: UInt64, _ event: Event) -> Event {
         guard case .completion(var fact) = event.fact else { return event }
         fact.operation = operation
         var event = event
-        event.fact = .completion(fact)
+        (event.id, event.fact) = (operation, .completion(fact))
         return event
     }
 

@@ -26,8 +26,8 @@ package struct PathState: Hashable, Sendable {
 
     package static let nothing = PathState(.nothing)
 
-    /// Some handlers were told that something stands there, and others are still to be: to a comparison it is new, or its
-    /// end is.
+    /// Some handlers were told that something stands there, and others are still to be. A comparison tells such a path as
+    /// new if it exists, and as deleted if not.
     package static func told(_ kind: Kind) -> PathState {
         var state = PathState(kind)
         (state.inode, state.size) = (1, -2)

@@ -227,7 +227,10 @@ extension Engine {
     }
 
     /// Those, and others that have their places though nothing of them runs.
-    private var heldUp: [OperationRef] { operations.oldest(.max / 4) { isHeldUp($0) } }
+    private var heldUp: [OperationRef] {
+        let delayed = overdue.delayed.compactMap { operations.ref(id: $0) }.filter { isHeldUp(operations[$0]) }
+        return delayed.isEmpty ? unsafeStarts : Array(Set(delayed + unsafeStarts)).sorted()
+    }
 
     /// As people understand it: these wait.
     private func shown(_ counters: Counters, _ waiting: [OperationRef]) -> Counters {

@@ -2,7 +2,7 @@ package import Schedule
 import WatchFile
 
 /// Operations that start late or run for long: `LateSec=`, `SlowSec=`. Only those of handlers with one of the two are
-/// kept here.
+/// kept here; and those that have no process yet.
 struct Overdue: Sendable {
     struct Entry: Equatable, Sendable {
         /// Monotonic microseconds from which it is late, or slow; `nil`: it cannot be by now.
@@ -16,13 +16,18 @@ struct Overdue: Sendable {
     }
 
     private(set) var entries: [UInt64: Entry] = [:]
+    /// Operations with a run whose start is tried again and again.
+    var delayed: Set<UInt64> = []
 
     subscript(id: UInt64) -> Entry? {
         get { entries.isEmpty ? nil : entries[id] }
         set { entries[id] = newValue }
     }
 
-    mutating func forget(_ id: UInt64) { if !entries.isEmpty { entries[id] = nil } }
+    mutating func forget(_ id: UInt64) {
+        if !entries.isEmpty { entries[id] = nil }
+        if !delayed.isEmpty { delayed.remove(id) }
+    }
 
     /// An attempt has begun.
     mutating func begins(_ id: UInt64) {

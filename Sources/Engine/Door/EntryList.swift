@@ -124,13 +124,14 @@ package struct EntryList: Sendable {
     mutating func rejoin(_ older: EntryList, merge: CustomTrigger.Merge?, events: PathEvents) {
         let newer = self.events
         let newerPaths = Set(newer.compactMap(\.path))
+        let olderPaths = Set(older.events.compactMap(\.path))
         var counts: [[UInt8]: Int] = [:]
         self = EntryList()
         for var event in older.events {
             if merge != nil, let path = event.path, newerPaths.contains(path) {
                 counts[path, default: 0] += event.count
                 guard events.contains(.deleted), var left = event.leftByRename, let leftPath = left.path,
-                    !newerPaths.contains(leftPath)
+                    !newerPaths.contains(leftPath), !olderPaths.contains(leftPath), older.retaken[leftPath] == nil
                 else { continue }
                 counts[path, default: 0] -= 1
                 left.count = 1

@@ -105,7 +105,8 @@ package struct Handling: Sendable {
 
     func isWaiting(for operation: UInt64) -> Bool { !operations.isEmpty && operations[operation] != nil }
 
-    /// An operation has ended: what is handled by that, in no order; and what it was told of that others are still to be.
+    /// An operation has ended: what is handled by that, in no order. Changes that its handler was told of, and that still
+    /// wait for other handlers, are among them as `PathState.told`.
     ///
     /// - Parameter isTold: its handler was told of its changes.
     mutating func end(_ operation: UInt64, isTold: Bool = true) -> (source: SourceID, handled: [PathMoment])? {

@@ -65,7 +65,8 @@ extension Engine {
         var list = EntryList()
         var since = now.monotonic
         for path in [fact.oldPath, fact.path].compactMap(\.self) {
-            guard let change = sources[source].unasked.take(path), !isPast(change, source: source) else { continue }
+            guard let change = sources[source].unasked.take(path), isBelieved(change) || !isPast(change, source: source)
+            else { continue }
             since = min(since, change.since)
             _ = list.add(Event(id: 0, time: now.realtime, fact: .path(change.fact)), merge: .add)
         }
@@ -73,6 +74,11 @@ extension Engine {
         _ = list.add(Event(id: 0, time: now.realtime, fact: .path(fact)), merge: .add)
         let effects = list.events.compactMap { event in if case .path(let fact) = event.fact { fact } else { nil } }
         return (effects, since)
+    }
+
+    /// Handlers know the folder that stood there before, and of this one its end alone tells them.
+    private func isBelieved(_ change: UnaskedChanges.Change) -> Bool {
+        change.fact.isFolder && change.fact.stood == .folder
     }
 
     /// Whether an operation that had been begun for it would have run by now.
@@ -83,8 +89,6 @@ extension Engine {
             return false
         }
         if change.isHeld { return false }
-        // Handlers know the folder that stood there before, and of this one its end alone tells them.
-        if change.fact.isFolder, change.fact.stood == .folder { return false }
         let event = Event(id: 0, time: now.realtime, fact: .path(change.fact))
         return !sources[source].targets.contains { target in
             mergeCandidates(event, source: source, target).contains { operations[$0].times.made <= change.since }

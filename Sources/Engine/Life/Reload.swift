@@ -180,8 +180,10 @@ extension Engine {
         }
     }
 
-    /// What it holds waits for something else than room for its handlers: it takes other routes.
-    private func keepsHeld(_ source: Int) -> Bool { sources[source].isSuspended || sources[source].rateLimit != nil }
+    /// Its events wait for its resume or for its rate, not for room in a queue: they take other routes.
+    private func keepsHeld(_ source: Int) -> Bool {
+        sources[source].isSuspended || sources[source].rateDeadline != nil
+    }
 
     /// Its section may come back: one that was suspended is suspended then.
     private mutating func leaveSuspensions(of source: Int) {

@@ -40,10 +40,12 @@ extension Engine {
 
     /// Of its digests that wait none is to keep back other sources until its span is over.
     mutating func sendDigests(onQueue queue: Int) {
-        for ref in operations.refs
-        where operations[ref].queue == queue && isDigest(source: operations[ref].source) && isDelayed(ref) {
-            endDelay(ref, now.monotonic)
+        let areAny = handlers.indices.contains { index in
+            handlers[index].operations > 0 && handlers[index].definition.value.constraints.digest > .zero
         }
+        guard areAny else { return }
+        let digests = operations.oldest(.max / 4) { $0.queue == queue && isDigest(source: $0.source) }
+        for ref in digests where isDelayed(ref) { endDelay(ref, now.monotonic) }
     }
 
     /// It waits for its delay, and for no quiet.
@@ -77,7 +79,7 @@ extension Engine {
         let delay = delay(of: operations[ref], definition)
         let times = operations[ref].times
         let end = times.made + min(delay, .max / 4)
-        guard definition.value.constraints.batchSize != nil, times.latest == 0 else { return end }
+        guard times.latest == 0 else { return end }
         return max(times.made, min(end, times.wakeUp))
     }
 }

@@ -29,7 +29,7 @@ extension Engine {
         guard result == .done, handlers[handler].definition.value.constraints.once != nil,
             !handlers[handler].isOnceDone
         else { return false }
-        noteOnce(handler, true)
+        noteOnce(handler)
         return true
     }
 
@@ -44,13 +44,13 @@ extension Engine {
             actions.append(.store(.once(handler: name, new)))
         } else if journal.orphans.once.remove(name) != nil {
             handlers[handler].isOnceDone = true
+            actions.append(.store(.once(handler: name, new)))
         }
     }
 
-    mutating func noteOnce(_ handler: Int, _ isDone: Bool) {
-        guard handlers[handler].isOnceDone != isDone else { return }
-        handlers[handler].isOnceDone = isDone
-        let once = isDone ? handlers[handler].definition.value.constraints.once : nil
+    private mutating func noteOnce(_ handler: Int) {
+        handlers[handler].isOnceDone = true
+        let once = handlers[handler].definition.value.constraints.once
         actions.append(.store(.once(handler: handlers[handler].name, once)))
     }
 

@@ -253,6 +253,9 @@ struct OperationTable: Sendable {
         for slot in byID.values { body(slots[slot]) }
     }
 
+    /// One look at each until the first is found.
+    func contains(where isWanted: (Operation) -> Bool) -> Bool { byID.values.contains { isWanted(slots[$0]) } }
+
     /// The oldest for which `isWanted` holds, at most `limit`. One look at each, and no sorting but of what is kept.
     func oldest(_ limit: Int, where isWanted: (Operation) -> Bool) -> [OperationRef] {
         var kept: [OperationRef] = []

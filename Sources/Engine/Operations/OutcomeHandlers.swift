@@ -73,8 +73,9 @@ extension Engine {
             names.formUnion(tellers.map { handlers[$0].name })
             hasGrown = !tellers.isEmpty
         }
-        return operations.refs.contains { ref in
-            !names.isDisjoint(with: definition(toEnd: operations[ref]).value.completions.all)
+        return operations.contains { operation in
+            let completions = definition(toEnd: operation).value.completions
+            return !completions.isEmpty && !names.isDisjoint(with: completions.all)
         }
     }
 

@@ -147,7 +147,10 @@ extension Engine {
                 "attempt \(operation.progress.attempt) failed, the next in \(SpanText.remaining(pause))"
             ))
         scheduler.areRestartsMoved = true
-        startCompletions(definition(toEnd: operation).value.completions.retry, .retry, operation, view)
+        let completions = definition(toEnd: operation).value.completions
+        if completions.isEmpty { return }
+        startCompletions(completions.retry, .retry, operation, view)
+        releaseAwaited(completions.all)
     }
 
     mutating func pauseIsOver(_ ref: OperationRef) {

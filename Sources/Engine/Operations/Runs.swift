@@ -19,7 +19,7 @@ extension Engine {
             return
         }
         let isDelayed = operations[ref].runs[index].delay != nil
-        if isDelayed { operations[ref].runs[index].words = nil }
+        if isDelayed { delayIsOver(ref, index) }
         let isLate = operations[ref].record.isDurable || isDelayed
         if isLate { startedLate(ref, index) }
         operations[ref].runs[index].phase = .running(pid: pid)
@@ -35,11 +35,18 @@ extension Engine {
         if operations[ref].runs[index].isAdopted { stillRuns(ref, index) }
     }
 
+    private mutating func delayIsOver(_ ref: OperationRef, _ index: Int) {
+        operations[ref].runs[index].words = nil
+        if operations[ref].runs.allSatisfy({ $0.delay == nil }) { overdue.delayed.remove(ref.id) }
+    }
+
     mutating func runDelayed(_ id: RunID, reason: String) {
         guard let (ref, index) = running(id), !operations[ref].runs[index].hasBegun else { return }
         (operations[ref].runs[index].phase, operations[ref].runs[index].words) = (.delayed, reason)
         operations[ref].runs[index].deadline = nil
-        overdue.ends(ref.id)
+        overdue.delayed.insert(ref.id)
+        // Other parts of it may run.
+        if operations[ref].runs.allSatisfy({ !$0.hasBegun }) { overdue.ends(ref.id) }
     }
 
     /// Of a run that was found again nothing is to be waited for: its time counts from its start.

@@ -33,7 +33,10 @@ extension Engine {
         let progress = operations[ref].progress
         if !progress.startsAgain {
             let span = now.realtime - operations[ref].times.submitted
-            guard span >= Self.shortestWait, progress.attempt == 1 else { return .none }
+            // What an earlier watchd had waited for nobody knows.
+            guard span >= Self.shortestWait, progress.attempt == 1,
+                operations[ref].times.submitted >= clocks.started.realtime
+            else { return .none }
             return .waited(operations[ref].turn.waited, span)
         }
         if isHanded { return .handedAgain }

@@ -1,4 +1,5 @@
 import Schedule
+import WatchFile
 
 /// `Stride=`, and `%@` with more than a command takes: an operation with many entries runs in parts, beside each other.
 extension Engine {
@@ -39,9 +40,9 @@ extension Engine {
             startNoMore(ref, verdict.result)
         }
         guard operations[ref].runs.count == 1, operations[ref].progress.toStart == 0 else {
-            let usage = operations[ref].runs[index].usage.value
-            splits[id]?.usage.add(usage)
-            operations[ref].runs.remove(at: index)
+            let run = operations[ref].runs.remove(at: index)
+            splits[id]?.usage.add(run.usage.value)
+            releaseAwaited(run.definition.value.completions.all)
             if operations[ref].record.isDurable { save(ref) }
             return
         }

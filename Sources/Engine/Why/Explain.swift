@@ -104,8 +104,13 @@ extension Engine {
             let names = (constraints.acquires + constraints.consumes).map(\.name)
             return "semaphore \(names.joined(separator: " and "))"
         case .submission:
-            return constraints.delay > .zero
-                ? "DelaySec=" : "quiet, a time, a condition, or what it depends on"
+            let keys = [
+                constraints.delay > .zero ? "DelaySec=" : nil, constraints.digest > .zero ? "DigestSec=" : nil,
+            ]
+            guard let key = keys.compactMap(\.self).first else {
+                return "quiet, a time, a condition, or what it depends on"
+            }
+            return constraints.after.isEmpty ? key : "\(key) or what it depends on"
         }
     }
 

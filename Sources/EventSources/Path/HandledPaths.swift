@@ -26,6 +26,9 @@ package final class HandledPaths {
     private let slow: Lanes
     private let hub: InotifyHub
     private var waiting: [Root: Entries] = [:]
+    /// Those that some handlers alone were told of (`PathState.told`). They count where nothing is known, and so come
+    /// behind the others.
+    private var told: [Root: Entries] = [:]
     /// Those that are being looked at.
     private var looking: [Root: Entries] = [:]
     private var isPlanned = false
@@ -43,16 +46,19 @@ package final class HandledPaths {
     }
 
     /// Whether something is not written yet.
-    package var isBehind: Bool { !waiting.isEmpty || !looking.isEmpty }
+    package var isBehind: Bool { !waiting.isEmpty || !looking.isEmpty || !told.isEmpty }
 
     /// The later of two changes of a path counts.
     package func note(_ id: SourceID, _ moments: [PathMoment]) {
         guard !isOver else { return }
         for moment in moments {
             let (root, path) = (Root(id: id, path: moment.root), Self.relative(moment.path, to: moment.root))
-            // What was handled says more than that some handlers were told.
-            if moment.state.isTold, waiting[root]?[path].map({ $0.kind != .nothing }) ?? false { continue }
-            waiting[root, default: [:]][path] = moment.state
+            if moment.state.isTold {
+                told[root, default: [:]][path] = moment.state
+            } else {
+                waiting[root, default: [:]][path] = moment.state
+                told[root]?[path] = nil
+            }
         }
         plan()
     }
@@ -61,6 +67,7 @@ package final class HandledPaths {
     func forget(_ id: SourceID, _ root: [UInt8]) {
         waiting[Root(id: id, path: root)] = nil
         looking[Root(id: id, path: root)] = nil
+        told[Root(id: id, path: root)] = nil
     }
 
     /// The snapshot of a root holds nothing any more below the folders in it.
@@ -68,6 +75,7 @@ package final class HandledPaths {
         let root = Root(id: id, path: root)
         waiting[root] = waiting[root]?.filter { !$0.key.contains(UInt8(ascii: "/")) }
         looking[root] = looking[root]?.filter { !$0.key.contains(UInt8(ascii: "/")) }
+        told[root] = told[root]?.filter { !$0.key.contains(UInt8(ascii: "/")) }
     }
 
     /// As the store has it: empty for the root itself.
@@ -81,7 +89,7 @@ package final class HandledPaths {
     }
 
     private func plan() {
-        guard !isPlanned, closing == nil, !waiting.isEmpty else { return }
+        guard !isPlanned, closing == nil, !waiting.isEmpty || !told.isEmpty else { return }
         isPlanned = true
         core.after(store.isFailing ? Self.pauseWhileFailing : Self.pause) { [bound] in
             bound.value.isPlanned = false
@@ -104,6 +112,7 @@ package final class HandledPaths {
             looking[root] = due
             look(at: due, root)
         }
+        for root in told.keys where looking[root] == nil && waiting[root] == nil { writeTold(root) }
         plan()
         tellClosed()
     }
@@ -144,7 +153,16 @@ package final class HandledPaths {
             rows.append((path, now ?? state))
         }
         store.write(rows, root.path, of: root.id)
+        writeTold(root)
         if closing != nil { look() } else { plan() }
+    }
+
+    private func writeTold(_ root: Root) {
+        guard let entries = told.removeValue(forKey: root) else { return }
+        let early = entries.filter { waiting[root]?[$0.key] != nil }
+        if !early.isEmpty { told[root] = early }
+        let rows = entries.filter { early[$0.key] == nil }.map { (path: $0.key, state: $0.value) }
+        store.write(rows, root.path, of: root.id)
     }
 
     /// The state of the path now, where that is known to be the one that was told: a later writer would have been told

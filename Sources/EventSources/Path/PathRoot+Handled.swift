@@ -166,9 +166,10 @@ extension PathRoot: RecordedPath {
     /// Everything that is known is told.
     func compared() {
         // A file that comes there meanwhile is new: no handled state had one.
-        for (full, _) in record.takeStarted() where snapshot.entries[name(of: full)] == nil {
+        for (full, kind) in record.takeStarted() where snapshot.entries[name(of: full)] == nil {
             owner.tell(
-                PathFact(.deleted, path: full, root: path, isRecovered: true, isNew: true),
+                PathFact(
+                    .deleted, path: full, root: path, isRecovered: true, isNew: true, isFolder: kind == .folder),
                 state: isRecording ? .nothing : nil)
         }
         (record.isComparing, record.tellsAll) = (false, false)

@@ -219,7 +219,10 @@ extension TreeRoot: RecordedPath {
     /// A file that comes there meanwhile is new: no handled state had one.
     private func tellStartedGone() {
         for (full, kind) in record.takeStarted() where tree.node(at: HandledPaths.relative(full, to: path)) == nil {
-            if prune.prunes(anyOf: full, below: path) { continue }
+            if prune.prunes(anyOf: full, below: path) {
+                owner.handled?.note(owner.id, [PathMoment(root: path, path: full, state: .nothing)])
+                continue
+            }
             tell(
                 PathFact(.deleted, path: full, root: path, isRecovered: true, isNew: true, isFolder: kind == .folder),
                 isRecording ? .nothing : nil)

@@ -53,7 +53,7 @@ package struct MailMessage {
             "To: \(addresses.joined(separator: ",\n "))",
             "Subject: \(MailText.unstructured(subject))",
             "Date: \(MailText.date(time))",
-            "Message-ID: <\(context.operation).\(context.events.first?.time ?? time)@\(host)>",
+            "Message-ID: <\(context.operation).\(context.events.first?.id ?? 0).\(submitted)@\(host)>",
             "Auto-Submitted: auto-generated",
             "MIME-Version: 1.0",
             "Content-Type: text/plain; charset=utf-8",
@@ -63,12 +63,17 @@ package struct MailMessage {
         return Array((head.joined(separator: "\n") + "\n\n").utf8) + text
     }
 
+    /// The same whenever it is sent.
+    private var submitted: Int64 { context.events.first?.time ?? time }
+
     private var isDigest: Bool { if case .digest = context.origin { true } else { false } }
 
     private var completion: CompletionFact? {
-        guard !isDigest, case .completion(let fact) = context.events.reported?.fact else { return nil }
+        guard let reported, case .completion(let fact) = reported.fact else { return nil }
         return fact
     }
+
+    private var reported: Event? { isDigest ? nil : context.events.reported }
 
     // MARK: The text of the mail
 
@@ -81,7 +86,7 @@ package struct MailMessage {
 
     /// `backup failed: exit 3, and 2 more`.
     private func headline(_ fact: CompletionFact) -> String {
-        let more = others(than: fact).count
+        let more = others.count
         return outcome(fact, of: context.origin) + (more > 0 ? ", and \(more) more" : "")
     }
 
@@ -138,20 +143,20 @@ package struct MailMessage {
             "came       \(EventText.local(fact.cause.time))",
         ]
         if let reason = fact.reason, reason != fact.ending { lines.append("reason     \(reason)") }
-        return [lines.joined(separator: "\n"), beside(fact), output(fact), help(fact)].compactMap { $0 }
+        return [lines.joined(separator: "\n"), beside, output(fact), help(fact)].compactMap { $0 }
     }
 
-    /// The events that tell of something else than this one. `OnFailure=` and `OnFinished=` tell of one end.
-    private func others(than reported: CompletionFact) -> [Event] {
-        context.events.filter { event in
-            guard case .completion(let fact) = event.fact else { return false }
-            return fact.operation != reported.operation || !fact.outcome.isEnd && fact.outcome != reported.outcome
+    /// The events that tell of something else than the reported one. `OnFailure=` and `OnFinished=` tell of one end.
+    private var others: [Event] {
+        guard let reported, let about = completion else { return [] }
+        return context.events.filter { event in
+            guard case .completion(let fact) = event.fact, event.id != reported.id else { return false }
+            return fact.operation != about.operation || !fact.outcome.isEnd
         }
     }
 
     /// Runs that ended while the mail about them waited.
-    private func beside(_ reported: CompletionFact) -> String? {
-        let others = others(than: reported)
+    private var beside: String? {
         if others.isEmpty { return nil }
         let (events, left) = shown(others)
         let lines = events.compactMap { event -> String? in
