@@ -276,6 +276,7 @@ extension Engine {
         handlers[operation.handler].operations -= 1
         sources[operation.source].operations -= 1
         journal.setAside.add(stored, waitingFor: awaited)
+        releaseAwaited(definition(toEnd: operation).value.completions.all)
         releaseUnused(operation)
     }
 
