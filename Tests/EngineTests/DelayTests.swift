@@ -84,7 +84,7 @@ struct DelayTests {
             fixture.advance(seconds: 0.001)
             #expect(fixture.starts.count == 1)
         }
-        // What was promised to come sooner comes sooner.
+        // A longer delay leaves the operation at its promised time.
         let longer = waiting(configuration(10))
         longer.reload(configuration(3600))
         longer.advance(seconds: 4)

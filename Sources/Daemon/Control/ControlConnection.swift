@@ -290,7 +290,7 @@ final class ControlConnection {
     private func fetched(_ batch: FollowHub.Batch) {
         guard var stream, number != nil else { return }
         if let missed = batch.missed {
-            // What was forgotten before its beginning.
+            // The hub had forgotten these records before the stream began.
             send(FollowRecord.gap(missed))
         }
         stream.isFetching = false

@@ -226,7 +226,7 @@ extension Engine {
         journal.isWorking ? [] : operations.oldest(.max / 4) { isStartUnsafe($0) }
     }
 
-    /// Those, and others that have their places though nothing of them runs.
+    /// Operations that have their places though nothing of them runs: they wait for the store, or for a process.
     private var heldUp: [OperationRef] {
         let delayed = overdue.delayed.compactMap { operations.ref(id: $0) }.filter { isHeldUp(operations[$0]) }
         return delayed.isEmpty ? unsafeStarts : Array(Set(delayed + unsafeStarts)).sorted()

@@ -33,7 +33,7 @@ extension Engine {
         let progress = operations[ref].progress
         if !progress.startsAgain {
             let span = now.realtime - operations[ref].times.submitted
-            // What an earlier watchd had waited for nobody knows.
+            // The wait of an operation under an earlier watchd is not known.
             guard span >= Self.shortestWait, progress.attempt == 1,
                 operations[ref].times.submitted >= clocks.started.realtime
             else { return .none }

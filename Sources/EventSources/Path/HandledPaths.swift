@@ -26,7 +26,7 @@ package final class HandledPaths {
     private let slow: Lanes
     private let hub: InotifyHub
     private var waiting: [Root: Entries] = [:]
-    /// Those that some handlers alone were told of (`PathState.told`). They count where nothing is known, and so come
+    /// Paths that some handlers alone were told of (`PathState.told`). They count where nothing is known, and so come
     /// behind the others.
     private var told: [Root: Entries] = [:]
     /// Those that are being looked at.

@@ -32,7 +32,7 @@ extension PathRoot: RecordedPath {
     /// The stored state of the path: entries by their name, and what the store had of a tree.
     private struct Known: Sendable {
         var entries = StampTable()
-        /// Those that some handlers were told of.
+        /// Paths that some handlers alone were told of.
         var told: [[UInt8]: PathState.Kind] = [:]
         /// Below the folders in it.
         var deeper: [[UInt8]] = []

@@ -63,7 +63,7 @@ package struct MailMessage {
         return Array((head.joined(separator: "\n") + "\n\n").utf8) + text
     }
 
-    /// The same whenever it is sent.
+    /// The time of the first event, which stays however often the mail is sent.
     private var submitted: Int64 { context.events.first?.time ?? time }
 
     private var isDigest: Bool { if case .digest = context.origin { true } else { false } }

@@ -171,7 +171,7 @@ final class CommandRun: StartedRun {
     func tryNow() {
         guard delay != nil else { return }
         retry.cancel()
-        // What it lacked has come free just now.
+        // A run that ended has just given back descriptors or a process.
         retry.reset()
         delay = nil
         start()
