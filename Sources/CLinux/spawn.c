@@ -203,13 +203,24 @@ CHILD static int become_user(struct child *child) {
     return 0;
 }
 
+// A process group of its own; and for another user, where watchd runs in a terminal, a session of its own: who has that
+// terminal can type into it (`TIOCSTI`, `ioctl_tty(2)`).
+CHILD static int lead_group(const struct clinux_spawn_spec *spec) {
+    if (spec->sets_user) {
+        const int terminal = (int)syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+        if (terminal >= 0) syscall(SYS_close, terminal);
+        if (terminal >= 0 || errno != ENXIO) return (int)syscall(SYS_setsid);
+    }
+    return (int)syscall(SYS_setpgid, 0, 0);
+}
+
 CHILD static int run_child(void *argument) {
     struct child *child = argument;
     const struct clinux_spawn_spec *spec = child->spec;
     reset_signal_handlers(child->dispositions);
     const kernel_signal_set none = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
-    if (syscall(SYS_setpgid, 0, 0) < 0) return failed(child, CLINUX_SPAWN_GROUP);
+    if (lead_group(spec) < 0) return failed(child, CLINUX_SPAWN_GROUP);
     // First of all: what follows is counted there, and limited.
     if (spec->control_group >= 0 && syscall(SYS_write, spec->control_group, "0", 1) < 0)
         return failed(child, CLINUX_SPAWN_CONTROL_GROUP);

@@ -82,10 +82,13 @@ package final class Bus {
         return result > 0
     }
 
-    /// Blocks until there is something to process, or these microseconds have passed.
-    func wait(atMost span: Int64) throws(SystemError) {
-        let result = sd_bus_wait(bus, UInt64(span))
-        guard result >= 0 else { throw SystemError(call: "sd_bus_wait", errno: Errno(-result)) }
+    /// Processes what comes, and blocks, as long as `isWaiting`; at most these microseconds.
+    func process(atMost span: Int64, while isWaiting: () -> Bool) {
+        let deadline = Linux.now(.monotonic) + span
+        while isWaiting(), let left = Optional(deadline - Linux.now(.monotonic)), left > 0 {
+            guard let isBusy = try? process() else { return }
+            if !isBusy, sd_bus_wait(bus, UInt64(left)) < 0 { return }
+        }
     }
 
     // MARK: Calls

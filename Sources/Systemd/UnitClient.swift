@@ -168,7 +168,7 @@ package final class UnitClient {
         }
     }
 
-    private static func job(_ reply: Bus.Reply) -> String? {
+    static func job(_ reply: Bus.Reply) -> String? {
         guard case .message(let message) = reply else { return nil }
         let read = { () throws(BusMessage.Unexpected) in
             try message.inside(BusType.structure, "uo") { () throws(BusMessage.Unexpected) in
@@ -214,6 +214,11 @@ package final class UnitClient {
         _ name: String, of unit: String, _ interface: String = "Unit", _ reply: @escaping (Bus.Reply) -> Void
     ) {
         guard let path = Self.path(unit: unit) else { return reply(.failure("it has no place on the bus")) }
+        property(name, interface, path, reply)
+    }
+
+    /// - Parameter path: of a unit or a job.
+    func property(_ name: String, _ interface: String, _ path: String, _ reply: @escaping (Bus.Reply) -> Void) {
         bus.call(
             Self.manager, path, Self.properties, "Get", [.string("\(Self.manager).\(interface)"), .string(name)],
             reply: reply)

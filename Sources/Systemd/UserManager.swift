@@ -12,15 +12,7 @@ package enum UserManager {
         let client = UnitClient(bus) { _ in }
         var answer: Bool?
         client.isDelegated(to: service) { answer = $0 }
-        let deadline = Linux.now(.monotonic) + patience
-        while answer == nil, let left = Optional(deadline - Linux.now(.monotonic)), left > 0 {
-            do throws(SystemError) {
-                if try bus.process() { continue }
-                try bus.wait(atMost: left)
-            } catch {
-                return false
-            }
-        }
+        bus.process(atMost: patience) { answer == nil }
         return answer ?? false
     }
 }

@@ -1,4 +1,6 @@
+import Dispatch
 import Engine
+import EventSources
 import LinuxSystem
 import ProgramKit
 import SeedKit
@@ -77,6 +79,29 @@ import Testing
             if random.chance(30) { bytes.removeLast(random.upTo(bytes.count)) }
             try folder.write("watchd.begun".pathBytes, bytes)
             for (id, found) in read(folder) { #expect(found == operation(id), "seed \(seed)") }
+        }
+    }
+
+    @Test func aDiskThatHangsHoldsNothingUpAndGetsWhatStillRuns() throws {
+        try Folder.with { folder in
+            let context = Context("disk")
+            let writer = BegunRunsWriter(folder: folder.path.pathBytes, context: context)
+            for id in 1...4 as ClosedRange<UInt64> { writer.began(operation(id)) }
+            context.sync {}
+            #expect(read(folder).count == 4)
+            context.queue.suspend()
+            writer.ended(1)
+            writer.ended(2)
+            writer.began(operation(2, attempt: 2))
+            writer.began(operation(5))
+            writer.began(operation(6))
+            writer.ended(6)
+            writer.ended(7)
+            #expect(read(folder).count == 4, "nothing is written")
+            context.queue.resume()
+            context.sync {}
+            let attempts = read(folder).mapValues(\.attempt)
+            #expect(attempts == [2: 2, 3: 1, 4: 1, 5: 1])
         }
     }
 

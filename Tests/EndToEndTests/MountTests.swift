@@ -57,6 +57,25 @@ import Testing
         }
     }
 
+    /// A disk that is mounted over the folder, and one that is gone again.
+    @Test(.enabled(if: canMount, "nothing can be mounted here")) func whatWaitsForAPathSeesMounts() throws {
+        try with("HoldUntil=path:@/other/n\nHoldUntil=path:@/empty/n") { watchd, inside in
+            let folder = watchd.folder.path
+            func waits(for place: String) throws {
+                try wait(for: "it to wait for \(place)") {
+                    try watchd.status().waiting.first?.waitingFor?.hasSuffix("\(place)/n: nothing is there") == true
+                }
+            }
+            try inside("echo > \(folder)/in/g")
+            try waits(for: "empty")
+            try inside("mount -t tmpfs none \(folder)/other; mount --bind \(folder)/in/d \(folder)/empty")
+            try waits(for: "other")
+            try inside("echo > \(folder)/empty/n")
+            try inside("umount \(folder)/other")
+            try wait(for: "it to run, not \(told(watchd))") { told(watchd).contains("written in/g") }
+        }
+    }
+
     /// As a disk's folder before it is plugged in for the first time.
     @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
     func aDiskThatComesOverAnEmptyFolderIsComparedWhenItComesAgain(more: String) throws {

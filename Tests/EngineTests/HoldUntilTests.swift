@@ -94,6 +94,20 @@ import WatchFile
         #expect(next.starts.count == 1)
     }
 
+    @Test(arguments: [false, true]) func aDelayThatIsOverBeforeItHoldsIsOverAfterARestart(isKilled: Bool) {
+        var configuration = configuration([Self.path], isDurable: true)
+        configuration.handlers[0].constraints.delay = .seconds(20)
+        let fixture = EngineFixture(configuration)
+        fixture.emit("x")
+        fixture.advance(seconds: 21)
+        #expect(watching(fixture) == ["watch path:/go"] && fixture.starts.isEmpty)
+        if !isKilled { fixture.send(.drain) }
+        let next = EngineFixture(configuration, restoring: DurableTests.state(fixture.writes, ended: fixture.ended))
+        #expect(watching(next) == ["watch path:/go"])
+        next.send(.hold(Self.path, obstacle: nil))
+        #expect(next.starts.count == 1)
+    }
+
     @Test func tenThousandGoOnTogetherInTheirOrder() {
         let fixture = EngineFixture(
             .of(

@@ -463,6 +463,28 @@ struct SemaphoreTests {
         #expect(fixture.story.suffix(2) == ["much: line:2", "little: line:5"])
     }
 
+    @Test func unitsThatComeBackAtTheRateOfItsQueueStartAnOperationWhenTheRateLets() {
+        var slow = QueueDefinition.concurrent("slow", width: 4)
+        slow.rateLimit = RateLimit(count: 1, span: .seconds(10))
+        let fixture = EngineFixture(
+            .of(
+                queues: [slow, .concurrent("q", width: 4)], semaphores: [.of("s", 1)],
+                handlers: [.exec("needy") { $0.constraints.acquire("s", 1) }, .exec("first")],
+                sources: [
+                    .fifo("holder", to: "needy", on: "q"), .fifo("needy", to: "needy", on: "slow"),
+                    .fifo("first", to: "first", on: "slow"),
+                ]))
+        for source in ["holder", "needy", "first"] { fixture.line(source, "1") }
+        #expect(fixture.running == ["needy: line:1", "first: line:1"])
+        fixture.advance(seconds: 4)
+        fixture.endAll()
+        #expect(fixture.running.isEmpty)
+        fixture.advance(seconds: 5)
+        #expect(fixture.running.isEmpty)
+        fixture.advance(seconds: 1)
+        #expect(fixture.running == ["needy: line:1"])
+    }
+
     @Test func whoLacksASlotBesidesKeepsNobodyOfItsQueueWhoNeedsNone() {
         var note = HandlerDefinition.log("note", [.literal(Array("noted".utf8))])
         note.constraints.acquire("t", 1)

@@ -56,6 +56,21 @@ import WatchFile
         expectStart(again, after: 60 * Self.second)
     }
 
+    @Test(arguments: [false, true]) func aPauseThatIsOverWhileItsQueueIsSuspendedIsOver(isKilled: Bool) throws {
+        let configuration = retried(after: 100)
+        let fixture = EngineFixture(configuration)
+        fixture.emit("c")
+        fixture.end(try #require(fixture.starts.first).run, .exited(1))
+        fixture.suspend("queue/kept")
+        fixture.advance(seconds: 120)
+        #expect(fixture.starts.count == 1)
+        if !isKilled { fixture.send(.drain) }
+        let again = restarted(fixture, configuration)
+        #expect(again.starts.isEmpty)
+        again.resume("queue/kept")
+        #expect(again.starts.map(\.run.attempt) == [2])
+    }
+
     @Test(arguments: [0, 1800, -1800, 10 * 365 * 86400, -300 * 86400], [false, true])
     func whatIsLeftOfAPauseWhenWatchdStopsIsLeftWhenItStarts(step: Int64, isRebooted: Bool) throws {
         let configuration = retried(after: 100)

@@ -179,6 +179,33 @@ import WatchFile
         #expect(fixture.error(submit(fixture, "con", fact("e"), after: [99])) == .noSuchOperation(99))
     }
 
+    /// A chain is as long as a queue may be, and each stack has an end.
+    @Test func theEndOfALongChainIsTheEndOfAllItsOperations() {
+        let fixture = EngineFixture(Self.configuration, isChecked: false)
+        submit(fixture, "con", fact("first"))
+        for id in 1..<9000 as Range<UInt64> {
+            var command = Engine.Command.SubmitCommand(queue: "con", fact("next"), after: [id])
+            command.isRequired = true
+            fixture.command(.submit(command))
+        }
+        fixture.endFirst(.exited(1))
+        #expect(fixture.ended.map(\.id) == Array(1...9000))
+        #expect(fixture.ended.last?.reason == "--requires: operation 8999 cancelled")
+    }
+
+    /// Each waits for both of the layer before: 2³⁰ ways lead to the last ones.
+    @Test func everyOperationIsClosedOnceHoweverManyWaysLeadToIt() {
+        let fixture = EngineFixture(Self.configuration, isChecked: false)
+        fixture.suspend("queue/con")
+        for _ in 0..<2 { submit(fixture, "con", fact("first")) }
+        for layer in 1..<30 as Range<UInt64> {
+            for _ in 0..<2 { submit(fixture, "con", fact("next"), after: [2 * layer - 1, 2 * layer]) }
+        }
+        fixture.resume("queue/con")
+        fixture.endAll()
+        #expect(fixture.ended.count == 60)
+    }
+
     @Test func theOptionIsWhatItWaitsBy() {
         let fixture = EngineFixture(Self.configuration)
         submit(fixture, "con", fact("a"))

@@ -2,6 +2,7 @@ import Dispatch
 import Engine
 import LinuxSystem
 import ProgramKit
+import Schedule
 import Testing
 import WatchFile
 
@@ -18,6 +19,7 @@ struct HandledSetup {
     var prune: [String] = []
     var ignoreFile: String?
     var follows = false
+    var polls = false
     /// Of `Path=`, below the folder.
     var patterns: [String] = []
 
@@ -46,6 +48,7 @@ struct HandledSetup {
         trigger.initial = initial
         trigger.ignoreFile = ignoreFile.map { Array($0.utf8) }
         trigger.followsLinks = follows
+        if polls { trigger.polling = PathTrigger.Polling(isAlways: true, interval: .milliseconds(20)) }
         if !patterns.isEmpty { trigger.scopes[root] = try? folder.scope(patterns, isRecursive: isRecursive) }
         return trigger
     }

@@ -142,6 +142,37 @@ import WatchFile
         }
     }
 
+    /// As `unzip` does behind the close, and anybody later.
+    @Test(arguments: [false, true], [false, true])
+    func aTimeThatIsSetBackIsNoChangeOfTheContent(isRecursive: Bool, isLater: Bool) throws {
+        try with(isRecursive) { setup in
+            setup.events.insert(.attributes)
+            try setup.begin { life in
+                let name = isLater ? "a" : try writeUntilFresh("new", setup, life)
+                let path = setup.folder["in/\(name)"]
+                let set = "import os,sys; os.utime(sys.argv[1],(1e9,1e9))"
+                #expect(try Program.run(["python3", "-c", set, path]).status == .exited(0))
+                try wait(for: "it to be told") { life.told.contains("attributes \(name)") }
+            }
+            setup.events = .changed
+            try setup.expectNothing()
+        }
+    }
+
+    /// Of the folder that is watched by itself.
+    @Test func itsOwnAttributesAreNoStateOfIt() throws {
+        try with(false) { setup in
+            setup.events.insert(.attributes)
+            try setup.begin { life in
+                try Linux.chmod(setup.folder["in"], 0o700)
+                try wait(for: "it") { life.told == ["attributes in"] }
+            }
+            #expect(setup.store.names(below: setup.root) == ["a", "b"])
+            setup.events = .changed
+            try setup.expectNothing()
+        }
+    }
+
     @Test(arguments: [false, true]) func aStampIsNotTrustedWhileAnotherChangeIsNotHandled(isRecursive: Bool) throws {
         try with(isRecursive) { setup in
             try setup.live { life in
@@ -241,8 +272,10 @@ import WatchFile
 
     // MARK: Roots
 
-    @Test(arguments: [false, true]) func notThereIsNotDeleted(isRecursive: Bool) throws {
+    @Test(arguments: [false, true], [false, true])
+    func notThereIsNotDeleted(isRecursive: Bool, polls: Bool) throws {
         try with(isRecursive) { setup in
+            setup.polls = polls
             try setup.begin()
             try Linux.rename(setup.folder["in"], to: setup.folder["away"])
             try setup.folder.write("away/b", "new")

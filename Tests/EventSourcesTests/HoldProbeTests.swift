@@ -64,6 +64,7 @@ import WatchFile
         #expect(try network("") == "there is no default route")
         #expect(try network(head + row("eth0", "0000A8C0", "0001", "00FFFFFF")) == "there is no default route")
         #expect(try network(head + row("eth0", "00000000", "0201", "00000000")) == "there is no default route")
+        #expect(try network(head + row("*", "00000000", "0001", "00000000")) == "there is no default route")
         #expect(try network(good) == nil)
         #expect(try network(good, states: ["eth0": "up"]) == nil)
         #expect(try network(good, states: ["eth0": "unknown"]) == nil)

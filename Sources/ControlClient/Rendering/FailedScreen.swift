@@ -12,10 +12,10 @@ struct FailedScreen {
         guard !history.operations.isEmpty else {
             return [Styled("Nothing has failed that was not tried again or forgotten.", .green)]
         }
-        let more = history.next == nil ? "" : "at least "
         let count = Phrases.count(history.operations.count)
+        let title = history.next == nil ? count : "the newest \(count); watchctl failed HANDLER: those of one handler"
         let sections = groups.flatMap { [Styled("")] + section($0) }
-        return [Styled("FAILED (\(more)\(count))", .bold)] + sections.dropFirst()
+        return [Styled("FAILED (\(title))", .bold)] + sections.dropFirst()
     }
 
     /// That of the newest failure first; of each the newest first.
@@ -34,7 +34,12 @@ struct FailedScreen {
     /// only.
     private func name(_ operation: OperationSummary) -> String {
         guard isCommand(operation) else { return operation.handler }
-        return operation.cause == "run/\(operation.handler)" ? "operation \(operation.id)" : operation.cause
+        return isOfOthers(operation) ? "operation \(operation.id)" : operation.cause
+    }
+
+    /// A command of another user, to whom alone it is told what it is.
+    private func isOfOthers(_ operation: OperationSummary) -> Bool {
+        isCommand(operation) && operation.cause == "run/\(operation.handler)"
     }
 
     private func isCommand(_ operation: OperationSummary) -> Bool { operation.handler == Submit.handlerName }
@@ -54,6 +59,6 @@ struct FailedScreen {
         var commands = (["output"] + verbs).map { "watchctl \($0) \(newest.id)" }
         if failures.count > 1, !isCommand(newest) { commands += verbs.map { "watchctl \($0) \(newest.handler)" } }
         return [head, Styled("    " + facts, .dim)].flatMap { $0.wrapped(to: screen.width) }
-            + screen.flow(commands, indent: 4)
+            + (isOfOthers(newest) ? [] : screen.flow(commands, indent: 4))
     }
 }

@@ -26,7 +26,8 @@ struct FollowText {
         if let operation = record.operation {
             let name = Styled("\(operation.id) \(operation.handler)  ", .bold)
             let before = record.initial == true ? Styled("already ", .dim) : Styled("")
-            return time + name + before + OperationText.brief(operation) + Styled("  " + detail(of: operation))
+            return time + name + before + OperationText.brief(operation)
+                + Styled("  " + detail(of: operation, at: record.time))
         }
         if let gap = record.gap {
             if gap.last < gap.first {
@@ -38,7 +39,13 @@ struct FollowText {
         return time + Styled("record \(record.sequence) of a kind that this watchctl does not know")
     }
 
-    private func detail(of operation: OperationSummary) -> String {
+    private func detail(of operation: OperationSummary, at time: String) -> String {
+        var screen = screen
+        screen.now = screen.instant(time) ?? screen.now
+        return detail(of: operation, screen)
+    }
+
+    private func detail(of operation: OperationSummary, _ screen: Screen) -> String {
         switch operation.state {
         case .pending, .ready:
             operation.nextAttempt.map { "attempt \(operation.attempt + 1) \(screen.ahead($0))" }

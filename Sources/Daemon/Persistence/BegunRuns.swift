@@ -7,7 +7,7 @@ import Store
 ///
 /// A ring in a file, written without waiting for the disk: what is written outlives the process that wrote it, and the
 /// processes that it tells of do not outlive the kernel. An entry is erased when its run has ended, with the secrets
-/// that it may have, and overwritten when that has lasted long and is in the store. Confined to the core.
+/// that it may have, and overwritten when that has lasted long and is in the store. Confined to its writer's context.
 final class BegunRuns {
     static let name = "/watchd.begun"
     /// Bytes of the file.

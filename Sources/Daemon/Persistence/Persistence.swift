@@ -163,6 +163,9 @@ final class Persistence {
         writer?.releaseMemory(done)
     }
 
+    /// Changes that are not in the store yet.
+    var unstored: Unstored { writer.map { Unstored($0.unsaved(\.writes)) } ?? Unstored() }
+
     /// Writes what waits, as far as that is possible, and then calls `done` on the core with what could not be written.
     func close(_ done: @escaping (Unstored) -> Void) {
         guard let writer else { return }

@@ -38,7 +38,7 @@ extension Runtime {
             store, folder: folder, failure: failure, settings: engine.settings, core: core, answers: answers,
             logger: logger
         ) { [unowned self] change in storeChanged(change) }
-        begun = BegunRuns(folder: folder)
+        begun = BegunRunsWriter(folder: folder)
         if !cancelledBefore.isEmpty { persistence?.write([.cancelledByStop("")]) }
         recordLost()
         if !wasClosed { persistence?.check() }

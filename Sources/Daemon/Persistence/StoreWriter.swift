@@ -322,7 +322,7 @@ final class StoreWriter: Sendable {
             confined.value.isClosed = true
             confined.value.store?.close()
             confined.value.store = nil
-            done(Unstored(left.flatMap(\.changes)))
+            done(Unstored(left.flatMap(\.writes)))
         }
     }
 }

@@ -9,6 +9,8 @@ struct Unstored: Sendable {
     private(set) var incomplete: Set<UInt64> = []
     /// Operations that have ended, and are in the store as if they had not.
     private(set) var ended: Set<UInt64> = []
+    /// Those of them that no queue keeps: the next daemon finds no process of theirs.
+    private(set) var endedOnce: Set<UInt64> = []
     /// Sources that held something back.
     private(set) var holds: Set<String> = []
     /// Objects that were suspended, or else resumed.
@@ -18,22 +20,32 @@ struct Unstored: Sendable {
     /// Records of the history.
     private(set) var records = 0
 
+    init() {}
+
     /// - Parameter changes: in their order.
-    init(_ changes: [StoreChange]) {
-        for change in changes {
-            switch change {
-            case .put(let row): operations[row.id] = (row.handler, row.source)
-            case .append(let id, _): if operations[id] == nil { incomplete.insert(id) }
-            case .remove(let id):
-                incomplete.remove(id)
-                if operations.removeValue(forKey: id) == nil { ended.insert(id) }
-            case .hold(let source, let events, let replacing):
-                if !events.isEmpty { holds.insert(source) } else if replacing { holds.remove(source) }
-            case .mark(let name, let value): note(name, isSet: value != nil)
-            case .record: records += 1
-            // The next comparison tells what it missed.
-            case .update, .attempt, .settle, .unsettle, .snapshot: break
-            }
+    init(_ changes: [StoreChange]) { for change in changes { note(change) } }
+
+    /// - Parameter writes: in their order.
+    init(_ writes: [StoreWrite]) {
+        for write in writes {
+            for change in write.changes { note(change) }
+            if case .ended(let view) = write, !view.isDurable, ended.remove(view.id) != nil { endedOnce.insert(view.id) }
+        }
+    }
+
+    private mutating func note(_ change: StoreChange) {
+        switch change {
+        case .put(let row): operations[row.id] = (row.handler, row.source)
+        case .append(let id, _): if operations[id] == nil { incomplete.insert(id) }
+        case .remove(let id):
+            incomplete.remove(id)
+            if operations.removeValue(forKey: id) == nil { ended.insert(id) }
+        case .hold(let source, let events, let replacing):
+            if !events.isEmpty { holds.insert(source) } else if replacing { holds.remove(source) }
+        case .mark(let name, let value): note(name, isSet: value != nil)
+        case .record: records += 1
+        // The next comparison tells what it missed.
+        case .update, .attempt, .settle, .unsettle, .snapshot: break
         }
     }
 
@@ -64,6 +76,9 @@ struct Unstored: Sendable {
             Self.sentence(
                 ended.sorted().map(String.init), "ended, which could not be stored:", "it runs again at the next start",
                 "they run again at the next start"),
+            Self.sentence(
+                endedOnce.sorted().map(String.init), "ended, which could not be stored: the next start",
+                "calls it failed, with an unknown end", "calls them failed, with an unknown end"),
             Self.holds(holds.filter { !comesAgain($0) }, "could not be stored and is lost"),
             Self.holds(holds.filter(comesAgain), "could not be stored; it comes again at the next start"),
             Self.suspensions(suspensions.filter(\.value), "suspend", "forgotten"),

@@ -64,7 +64,7 @@ extension Runtime {
         writeMembers()
         forgetWaiting()
         noteCancelled()
-        guard let persistence else { return stopped(Unstored([])) }
+        guard let persistence else { return stopped(Unstored()) }
         var isOver = false
         let end = { [self] (unstored: Unstored) in
             if isOver { return }
@@ -80,8 +80,9 @@ extension Runtime {
         }
         let late = QueueBound(
             { [logger] in
-                if !isOver { logger.log(.crit, "the store has not been written for a minute: ending without it") }
-                end(Unstored([]))
+                if isOver { return }
+                logger.log(.crit, "the store has not been written for a minute: ending without it")
+                end(persistence.unstored)
             }, to: core)
         core.after(Int(Self.storePatience.microseconds)) { late.value() }
     }
@@ -101,24 +102,26 @@ extension Runtime {
         ]
         logger.log(.notice, parts.compactMap { $0 }.joined(separator: "; "), id: .stopped)
         let reason = persistence?.failure.map { ": \($0.error)" } ?? ""
+        let areKept = manager.keepsDescriptors
+        let comesAgain: (String) -> Bool = { [self] in self.comesAgain($0, descriptorsAreKept: areKept) }
         for sentence in unstored.sentences(comesAgain: comesAgain) {
             logger.log(.err, sentence + reason, id: .storeFailing)
         }
-        // Nobody keeps anything for the next start: what is lost of it is named.
-        if manager.isManaged { sources?.closeUnkept() } else { sources?.closeUnclaimed() }
+        // Where nobody keeps the descriptors for the next start, what is lost in them is named.
+        if areKept { sources?.closeUnkept() } else { sources?.closeUnclaimed() }
         guard let control else { return exit() }
         control.close(exit)
         core.after(Self.controlPatience) { [bound] in bound.value.exit() }
     }
 
     /// Whether what a source has told, and nobody has stored, is told by it again after the next start.
-    private func comesAgain(_ name: String) -> Bool {
+    private func comesAgain(_ name: String, descriptorsAreKept: Bool) -> Bool {
         guard let source = SourceID(description: name).flatMap({ engine.definition(of: $0) }) else { return false }
         guard case .descriptor(let trigger) = source.trigger else { return source.id.kind == .path }
         return switch trigger.listener {
         case .tail: true
         // It is taken out of them only when it is stored.
-        case .fifo, .datagram, .stream, .sequentialPacket: manager.isManaged && trigger.framing != .ready
+        case .fifo, .datagram, .stream, .sequentialPacket: descriptorsAreKept && trigger.framing != .ready
         case .special, .netlink, .messageQueue, .passed, .command, .pressure: false
         }
     }

@@ -80,7 +80,7 @@ final class Runtime {
     var positions: [SourceID: [UInt8]] = [:]
     var persistence: Persistence?
     /// `nil`: it has not begun.
-    var begun: BegunRuns?
+    var begun: BegunRunsWriter?
     private(set) lazy var snapshots = SnapshotStore(self)
     private(set) var handled: HandledPaths?
     /// `WATCHD_INSTANCE` of its processes.

@@ -66,6 +66,13 @@ final class ServiceManager: Sendable {
         }
     }
 
+    /// Whether it keeps the descriptors that it has been given when this process ends now. It is asked, at most for a
+    /// second; one that does not answer may start watchd again.
+    var keepsDescriptors: Bool {
+        guard isManaged else { return false }
+        return OwnService.keepsDescriptors(ControlGroup.own?.isOfUserManager == true ? .user : .system) ?? true
+    }
+
     private func send(_ notification: @autoclosure @escaping @Sendable () -> Notification) {
         guard isManaged else { return }
         context.async { [sender] in sender.value.send(notification()) }

@@ -72,6 +72,8 @@ extension Engine {
             setStartTimeout(ref)
         }
         submitIfFree(ref)
+        // Where it waits for something else, its delay is over after the next start too.
+        if operations.isAlive(ref), operations[ref].turn.station == .unsubmitted { save(ref) }
     }
 
     /// Monotonic microsecond at which its delay is over, or was cut short.

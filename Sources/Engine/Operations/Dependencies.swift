@@ -100,6 +100,19 @@ extension Engine {
     mutating func resolveDependents(of id: UInt64, _ result: Result, successor: UInt64?) {
         if life.isStopping { resolveLeft(behind: id, result, successor: successor) }
         guard !dependencies.isEmpty else { return }
+        if let successor { return resolve(id, result, successor: successor) }
+        dependencies.ends.append((id, result))
+        // Not by recursion: a chain of operations that require one another may be as long as a queue.
+        guard dependencies.ends.count == 1 else { return }
+        var next = 0
+        while next < dependencies.ends.count {
+            resolve(dependencies.ends[next].id, dependencies.ends[next].result, successor: nil)
+            next += 1
+        }
+        dependencies.ends = []
+    }
+
+    private mutating func resolve(_ id: UInt64, _ result: Result, successor: UInt64?) {
         for dependent in dependencies.end(id) {
             let ref = dependent.operation
             guard operations.isAlive(ref) else { continue }

@@ -14,6 +14,8 @@ struct DependencyTable: Sendable {
 
     private var dependents: [UInt64: Waiting] = [:]
     private var dependencies: [UInt64: [UInt64]] = [:]
+    /// Ends in whose dependents the engine is busy, and those that follow from them.
+    var ends: [(id: UInt64, result: Result)] = []
 
     var isEmpty: Bool { dependents.isEmpty && dependencies.isEmpty }
 

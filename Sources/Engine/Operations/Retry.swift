@@ -158,6 +158,8 @@ extension Engine {
             operations[ref].times.wakeUp <= now.monotonic
         else { return }
         if scheduler.setStation(ref) { reportReady(ref) }
+        // The pause is over after the next start too.
+        save(ref)
         scheduler.touch(queue: operations[ref].queue)
     }
 }

@@ -86,14 +86,27 @@ extension Engine {
     /// From now on events make the next operation, and the next ones of those that wait for this one: so all events of
     /// an operation are in one operation of each handler it waits for.
     mutating func close(_ ref: OperationRef) {
-        if !operations[ref].isClosed {
-            operations[ref].isClosed = true
-            save(ref)
-            scheduler.close(ref)
+        closeAlone(ref)
+        if dependencies.isEmpty { return }
+        // Not by recursion: a chain may be as long as a queue.
+        var behind = openDependents(of: ref)
+        while let next = behind.popLast() {
+            closeAlone(next)
+            behind += openDependents(of: next)
         }
-        guard !dependencies.isEmpty else { return }
-        for dependent in dependencies.dependents(of: ref.id) where operations.isAlive(dependent.operation) {
-            close(dependent.operation)
+    }
+
+    private mutating func closeAlone(_ ref: OperationRef) {
+        if operations[ref].isClosed { return }
+        operations[ref].isClosed = true
+        save(ref)
+        scheduler.close(ref)
+    }
+
+    /// Those behind one that is closed are closed.
+    private func openDependents(of ref: OperationRef) -> [OperationRef] {
+        dependencies.dependents(of: ref.id).reversed().map(\.operation).filter {
+            operations.isAlive($0) && !operations[$0].isClosed
         }
     }
 

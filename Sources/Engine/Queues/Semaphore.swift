@@ -39,9 +39,14 @@ extension Scheduler {
 
     /// An operation that waits for a process slot is not passed by those of its queue that need none.
     private func isBehindOneWithoutSlot(_ ticket: Ticket, on queue: Int) -> Bool {
-        guard let standing = lanes[queue].standing, standing.spot == .slots else { return false }
-        let (level, first) = (operations[ticket].turn.level, operations[standing.ticket].turn.level)
-        return (first < level || (first == level && standing.ticket < ticket)) && !hasSlot(standing.ticket, on: queue)
+        let own = Int(operations[ticket].turn.level)
+        return lanes[queue].line.usedLevels.contains { level in
+            guard level <= own, let first = lanes[queue].line.peek(level: level, in: operations, at: .queue) else {
+                return false
+            }
+            return (level < own || first < ticket) && !hasSlot(first, on: queue)
+                && barrierPlace(before: first, of: queue) == nil
+        }
     }
 
     // MARK: Waiting
@@ -52,7 +57,8 @@ extension Scheduler {
         let queue = operations[ref].queue
         (operations[ref].turn.station, operations[ref].turn.waited) = (.semaphores, .semaphores)
         countParked(ref, 1)
-        let place = SemaphoreState.Place(queue: queue, needsProcess: needsProcess(ticket))
+        let place = SemaphoreState.Place(
+            queue: queue, needsProcess: needsProcess(ticket), level: operations[ticket].turn.level)
         for demand in demands(ticket) where demand.need(operations[ticket]) > 0 {
             let waiting = semaphores[demand.semaphore].waiting
             semaphores[demand.semaphore].lines[place, default: TicketLine()].insert(ticket)
@@ -124,8 +130,13 @@ extension Scheduler {
     private mutating func wakeParked(at semaphore: Int) {
         var left = semaphores[semaphore].available
         guard left > 0 else { return }
-        for (ticket, queue) in heads(of: semaphore) where mayStartNow(ticket, on: queue) {
+        for (ticket, queue) in heads(of: semaphore) {
             let need = demands(ticket).first { $0.semaphore == semaphore }?.need(operations[ticket]) ?? 0
+            guard mayStartNow(ticket, on: queue) else {
+                // At its rate a queue is looked at again when that lets one more start.
+                if need <= left, isEnough(for: ticket) { _ = isWithinRate(queue) }
+                continue
+            }
             // Those behind it wait for it.
             guard need <= left, isEnough(for: ticket) else { return }
             touch(queue: queue)

@@ -102,7 +102,9 @@ extension Engine {
         case .keys: return "another of its key"
         case .semaphores:
             let names = (constraints.acquires + constraints.consumes).map(\.name)
-            return "semaphore \(names.joined(separator: " and "))"
+            let semaphores = names.isEmpty ? nil : "semaphore \(names.joined(separator: " and "))"
+            let worker = handlers[step.handler].definition.value.stream == nil ? nil : "a worker"
+            return [semaphores, worker].compactMap(\.self).joined(separator: " or ")
         case .submission:
             let keys = [
                 constraints.delay > .zero ? "DelaySec=" : nil, constraints.digest > .zero ? "DigestSec=" : nil,
@@ -300,6 +302,8 @@ extension Engine {
             let id = operations[first].id
             return wait(ref, .key, "operation \(id) (same key)", other: id, section: handler)
         case .order(let head):
+            // Several lines of a worker run at a time: it is another one that is missing.
+            if operations[head].progress.isRunning, lacksWorker(ref) { return nil }
             let (id, name) = (operations[head].id, queues[operations[ref].queue].definition.name)
             let sentence =
                 "queue \(name): \(operations[head].progress.isRunning ? "one at a time" : "\(id) comes first")"
@@ -320,6 +324,7 @@ extension Engine {
                 "RateLimit=\(limit.count)/\(limit.span.brief), \(SpanText.remaining(time - now.monotonic)) more"
             return wait(ref, .rateLimit, sentence, section: own)
         case .width(let place):
+            if scheduler[place].rules.isSerial, lacksWorker(ref) { return nil }
             let rules = scheduler[place].rules
             let name = queues[place].definition.name
             let sentence =
@@ -328,6 +333,13 @@ extension Engine {
             return wait(ref, isOwn ? .width : .targetWidth, sentence, section: "queue/\(name)")
         case .slot: return waitForSlot(ref)
         case .semaphore(let demand, let lack): return wait(ref, demand, lack)
+        }
+    }
+
+    private func lacksWorker(_ ref: OperationRef) -> Bool {
+        let ticket = operations.ticket(ref)
+        return scheduler.demands(ticket).contains {
+            semaphores[$0.semaphore].isRoom && scheduler.lack(of: $0, ticket) != nil
         }
     }
 

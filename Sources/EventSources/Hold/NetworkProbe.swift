@@ -59,6 +59,7 @@ final class NetworkProbe: HoldProbe {
         let six = rows("ipv6_route").filter {
             $0.count >= 10 && $0[0].allSatisfy { $0 == "0" } && $0[1] == "00" && isUp($0[8])
         }.map { String($0[9]) }
-        return (four + six).filter { $0 != "lo" }
+        // A route that drops everything (`blackhole`) has no link.
+        return (four + six).filter { $0 != "lo" && $0 != "*" }
     }
 }

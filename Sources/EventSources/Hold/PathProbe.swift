@@ -1,8 +1,8 @@
 import LinuxSystem
 import WatchFile
 
-/// `path:…`: something stands there. Woken by inotify, also where folders on the way are not there yet. Confined to its
-/// context.
+/// `path:…`: something stands there. Woken by inotify, also where folders on the way are not there yet, and by mounts.
+/// Confined to its context.
 final class PathProbe: HoldProbe {
     /// Microseconds between two looks where the kernel cannot tell.
     private static let interval = 10_000_000
@@ -11,8 +11,9 @@ final class PathProbe: HoldProbe {
     private let path: [UInt8]
     private let tell: (String?) -> Void
     private var watch: LinkWatch?
+    private var mounts: PrioritySource?
     private var isOver = false
-    /// Something on the way cannot be watched.
+    /// Something on the way cannot be watched, or its file system does not tell of changes.
     private var isBlind = false
     private var isLooking = false
     private var isDirty = false
@@ -24,12 +25,25 @@ final class PathProbe: HoldProbe {
         (self.environment, self.path, self.tell) = (environment, path, tell)
     }
 
-    func begin() { look() }
+    func begin() {
+        // Each mount and unmount (`proc_pid_mountinfo(5)`).
+        mounts = try? PrioritySource(Linux.open("/proc/self/mountinfo"), on: environment.core) { [weak self] _ in
+            self?.remounted()
+        }
+        look()
+    }
 
     func end() {
         isOver = true
         watch?.cancel()
-        watch = nil
+        (watch, mounts) = (nil, nil)
+    }
+
+    /// Other folders may stand on the way.
+    private func remounted() {
+        watch?.cancel()
+        (watch, isBlind) = (nil, false)
+        look()
     }
 
     /// A disk that does not answer keeps nobody but this.
@@ -48,16 +62,18 @@ final class PathProbe: HoldProbe {
             } catch let found {
                 error = found
             }
-            core.async { bound.value.looked(error) }
+            let isSilent = FileSystemType.nearest(to: path)?.silentName != nil
+            core.async { bound.value.looked(error, isSilent: isSilent) }
         }
     }
 
-    private func looked(_ error: SystemError?) {
+    private func looked(_ error: SystemError?, isSilent: Bool) {
         isLooking = false
         guard !isOver else { return }
         // A change from here on is told; one before is seen at the next look.
         let isNew = watch == nil && !isBlind
         if isNew { listen() }
+        if isSilent { isBlind = true }
         tell(error.map { $0.errno == .noSuchFile || $0.errno == .notFolder ? "nothing is there" : "\($0.errno)" })
         if isNew || isDirty { return look() }
         guard isBlind, !isPlanned else { return }

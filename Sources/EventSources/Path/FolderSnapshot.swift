@@ -78,7 +78,8 @@ package struct FolderSnapshot: Sendable, Equatable {
             !isOpen && !isFresh && isSameContent(as: other) && changed == other.changed
         }
 
-        /// The time of its content is an earlier one there, and nothing else of the content is another.
+        /// The time of its content is an earlier one there, and nothing else of the content is another. No writer sets
+        /// it back: it was set after the file was closed (`unzip`, `rsync -t`). Should it still be open, its close is told.
         func isSetBack(in newer: Stamp) -> Bool {
             inode == newer.inode && size == newer.size && newer.modified < modified
         }

@@ -168,7 +168,8 @@ package final class HandledPaths {
     /// The state of the path now, where that is known to be the one that was told: a later writer would have been told
     /// of. A change of mode or attributes, as many make behind the close, is none of the content.
     private func trusted(_ told: PathState, _ now: PathState, _ path: [UInt8], _ root: Root) -> PathState? {
-        guard FolderSnapshot.Stamp(told).isSameContent(as: FolderSnapshot.Stamp(now)), !now.isFresh else { return nil }
+        let (old, new) = (FolderSnapshot.Stamp(told), FolderSnapshot.Stamp(now))
+        guard old.isSameContent(as: new) || old.isSetBack(in: new), !now.isFresh else { return nil }
         if let closing, !closing.missesNothing || told.isFresh(at: closing.time) { return nil }
         return store.isBeingHandled(Self.full(path, below: root.path), of: root.id) ? nil : now
     }

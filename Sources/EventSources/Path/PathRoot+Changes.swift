@@ -113,7 +113,7 @@ extension PathRoot {
                 snapshot.entries[name]?.isOpen = true
                 return newFiles.add(name)
             }
-            tell(.written, name, isNew: isNew)
+            arrived(name, status, isNew: isNew)
         case .renamed(_, let fromName):
             lastRename = NamePair(from: fromName, to: name)
             renamed(name, from: fromName, isReturn: former == NamePair(from: name, to: fromName))
@@ -179,9 +179,10 @@ extension PathRoot {
     /// The snapshot takes them over, unless it has to show that the content is still to be told.
     private func attributesChanged(_ name: [UInt8]) {
         if let old = snapshot.entries[name], var stamp = stamp(name),
-            old.isSameContent(as: stamp) || (old.isFolder && old.inode == stamp.inode)
+            old.isSameContent(as: stamp) || old.isSetBack(in: stamp) || (old.isFolder && old.inode == stamp.inode)
         {
             if old.areAttributesRecovered, old.changed == stamp.changed { return }
+            stamp.isFresh = stamp.isFresh || old.isSetBack(in: stamp)
             (stamp.isRecovered, stamp.isOpen) = (old.isRecovered, old.isOpen)
             stamp.isMentioned = old.isMentioned
             snapshot.entries[name] = stamp
@@ -223,12 +224,18 @@ extension PathRoot {
         }
         guard events.contains(.renamed), !wasNew else {
             if !hasToldOld, !wasNew { tell(.deleted, oldName) }
-            if !hasToldNew { tell(.written, name, isNew: !hasReplaced) }
+            if !hasToldNew { arrived(name, status, isNew: !hasReplaced) }
             return
         }
         owner.tell(
             PathFact(.renamed, path: fullPath(name), oldPath: fullPath(oldName), root: path, hasReplaced: hasReplaced),
             state: state(name).map { $0 == .nothing ? .untold() : $0 })
+    }
+
+    /// A folder that comes by a rename counts as made there, where nobody asks for written ones.
+    private func arrived(_ name: [UInt8], _ status: FileStatus?, isNew: Bool) {
+        let isMade = status?.kind == .folder && !events.contains(.written)
+        tell(isMade ? .created : .written, name, isNew: isNew, isFolder: isMade)
     }
 
     /// Whether two names have changed places (`rename(2)` RENAME_EXCHANGE), which the kernel reports as two renames.

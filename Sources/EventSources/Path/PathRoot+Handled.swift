@@ -11,8 +11,10 @@ extension PathRoot: RecordedPath {
     /// Whether what is told is recorded when it is handled.
     var isRecording: Bool { record.state == .kept && record.beginning == .over && mounts.isRecorded }
 
-    /// The state of a name, as it was told.
-    func state(_ name: [UInt8]) -> PathState? { isRecording ? snapshot.entries[name]?.state ?? .nothing : nil }
+    /// The state of a name, as it was told; of the folder itself nothing is recorded.
+    func state(_ name: [UInt8]) -> PathState? {
+        isRecording && !name.isEmpty ? snapshot.entries[name]?.state ?? .nothing : nil
+    }
 
     // MARK: The beginning
 
@@ -69,7 +71,9 @@ extension PathRoot: RecordedPath {
         owner.snapshots?.write(known.deeper.map { ($0, .nothing) }, path, of: owner.id)
         take(known.entries, told: known.told)
         (hasBegun, isSettled) = (true, true)
-        tellReplaced(wasFile: known.entries[[]] != nil)
+        let wasFile = known.entries[[]] != nil
+        // Where nothing stands now, it is still what it was.
+        if exists { tellReplaced(wasFile: wasFile) } else { isFolder = !wasFile }
         guard record.isReplayed else {
             carry(events)
             return list()
@@ -81,7 +85,7 @@ extension PathRoot: RecordedPath {
 
     /// The known state is that of a file, and a folder stands there now; or the reverse.
     private func tellReplaced(wasFile: Bool) {
-        guard exists, isFolder == wasFile else { return }
+        guard isFolder == wasFile else { return }
         isFolder.toggle()
         tellAllGone()
         isFolder.toggle()

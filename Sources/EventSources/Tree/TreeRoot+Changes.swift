@@ -287,10 +287,11 @@ extension TreeRoot {
             status.inode == tree[node].inode
         else { return doubt(node) }
         let (old, new) = (tree.stamp(of: node), FolderSnapshot.Stamp(status))
+        let isSetBack = old.isSetBack(in: new)
         // Else the stamp has to show that the content is still to be told.
-        if status.kind == .folder || old.isSameContent(as: new) {
+        if status.kind == .folder || isSetBack || old.isSameContent(as: new) {
             if old.changed == new.changed, !old.isFresh, status.kind != .folder { return }
-            tree.setStamp(status, isFresh: status.isFresh, of: node)
+            tree.setStamp(status, isFresh: status.isFresh || isSetBack, of: node)
         }
         if events.contains(.attributes) { tell(.attributes, node, isNew: mention(node)) }
     }

@@ -118,8 +118,6 @@ extension TreeRoot {
             return doubt(node)
         }
         let (old, new) = (tree.stamp(of: node), FolderSnapshot.Stamp(status))
-        // Whoever writes sets no time back: it was set after the file was closed (`rsync -t`). Should it still be open,
-        // its close is told.
         let isSetBack = old.isSetBack(in: new)
         tree.setStamp(status, isFresh: isSetBack || status.isFresh, of: node)
         if !isSetBack, !old.isSameContent(as: new), !tree.isFolder(node) { addDue(node) }

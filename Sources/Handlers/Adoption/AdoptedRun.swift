@@ -195,6 +195,8 @@ final class AdoptedRun: OngoingRun {
             return (nil, "watchd was restarted while it asked ExecCondition=, so nothing was done")
         }
         guard let exit else { return (nil, "watchd was restarted while it ran, and how it ended is not known") }
+        // A supervised process is started again in any case: its end is told as it was.
+        if request.seen != nil { return (exit, nil) }
         if hadEnded, case .signaled(let number) = exit, [SIGKILL, SIGTERM].contains(number) {
             return (nil, "ended by \(LinuxSignal.name(number)) while watchd was down")
         }

@@ -110,6 +110,10 @@ extension SchedulingModel {
         return count
     }
 
+    func certainlyTaken(_ queue: String) -> Int {
+        runs.values.count { $0.chain.contains(queue) && $0.perhaps.isEmpty }
+    }
+
     func isWaiting(_ item: Item) -> Bool { !board.running.contains(item.id) }
 
     func hasToStart(_ item: Item) -> Bool { board.hasToStart(item) }

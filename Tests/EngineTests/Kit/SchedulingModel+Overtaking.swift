@@ -43,9 +43,10 @@ extension SchedulingModel {
 
     /// Nobody else waits or runs there that could be preferred.
     private func isFirstOfItsQueue(_ other: Item) -> Bool {
-        items.values.allSatisfy {
-            $0.id == other.id || $0.view.queue != other.view.queue || runs.keys.map(\.operation).contains($0.id)
-        }
+        !newcomers.contains(other.view.queue)
+            && items.values.allSatisfy {
+                $0.id == other.id || $0.view.queue != other.view.queue || runs.keys.map(\.operation).contains($0.id)
+            }
     }
 
     private func mayStartOne(_ queue: String) -> Bool {

@@ -73,7 +73,8 @@ extension SchedulingModel {
 
     /// It may well lack nothing but semaphores. Which of two that became one another's neighbours by a merge is the
     /// older cannot be told from outside; who is called ready has its keys. Nor can be told whether one that needs no
-    /// process stood there before somebody without a slot came before it.
+    /// process stood there before somebody without a slot came before it, and what width a run takes that began in the
+    /// batch of a reload.
     private func mayStandInLine(_ item: Item) -> Bool {
         if let known = board.inLine[item.id] { return known }
         let chain = chain(item.view.queue)
@@ -82,8 +83,9 @@ extension SchedulingModel {
             + obstaclesAhead(item, chain) { other in
                 other.id != item.id && (other.hasStarted || isBefore(other, item) == true)
             }
+        let isWide = chain.allSatisfy { certainlyTaken($0) < width($0) }
         let isInLine = certain.allSatisfy {
-            $0 == .order || ($0 == .key && item.view.state == .ready) || ($0 == .processSlot && !isExec(item))
+            $0 == .order || ($0 == .width && isWide) || ($0 == .key && item.view.state == .ready) || ($0 == .processSlot && !isExec(item))
         }
         board.inLine[item.id] = isInLine
         return isInLine

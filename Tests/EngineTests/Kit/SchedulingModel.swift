@@ -92,6 +92,8 @@ struct SchedulingModel {
     /// superseded one.
     private var eventsBeforeReload: Set<UInt64> = []
     var lastReloadAt: Int64 = 0
+    /// Queues on which something waits or runs that was made in this batch.
+    private(set) var newcomers: Set<String> = []
     /// The first starts of operations in this batch, in order.
     var firstStarts: [UInt64] = []
     /// The members of semaphores that runs hold.
@@ -109,6 +111,8 @@ struct SchedulingModel {
         defer { if isReloaded { (lastReload, lastReloadAt) = (batch, now.monotonic) } }
         isReloaded = batch == 1 || actions.contains { if case .reloaded = $0 { true } else { false } }
         queuesBefore = queues
+        let views = engine.operationViews
+        newcomers = Set(views.filter { items[$0.id] == nil }.map(\.queue))
         read(engine)
         if let input { take(input) }
         if let given, actions.contains(where: { if case .reply(_, .signaled) = $0 { true } else { false } }) {
@@ -119,7 +123,7 @@ struct SchedulingModel {
             let found = take(action)
             if wrong == nil { wrong = found }
         }
-        refresh(engine)
+        refresh(views, engine)
         board = Board(self)
         return wrong ?? checkStarts() ?? checkDependencies() ?? checkStandstill() ?? checkSemaphores()
             ?? checkCounts(engine)
@@ -262,8 +266,7 @@ struct SchedulingModel {
 
     // MARK: What is there
 
-    private mutating func refresh(_ engine: Engine) {
-        let views = engine.operationViews
+    private mutating func refresh(_ views: [OperationView], _ engine: Engine) {
         for view in views {
             let item = items[view.id] ?? Item(view, created: batch, createdAt: now.monotonic)
             if isCallerWaiting, item.created == batch || item.view.deliveries != view.deliveries {

@@ -66,7 +66,10 @@ extension Runtime {
             .filter { recent.settlement(of: $0.id) == nil }
     }
 
-    /// One problem for each handler and each command, the one that failed last first.
+    /// Handlers with a problem each. Their number is that of the watch file, so that none pushes out another.
+    private static let mostHandlers = 1000
+
+    /// One problem for each handler, and for each of the last commands, the one that failed last first.
     func failureProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
         var order: [String] = []
         var byHandler: [String: [EndedOperation]] = [:]
@@ -77,7 +80,10 @@ extension Runtime {
         }
         guard !order.isEmpty else { return [] }
         let views = engine.handlerViews { byHandler[$0] != nil }.filter { !$0.isRemoved }
-        return order.prefix(Manager.maximumShownInStatus).compactMap { name in
+        // Whoever may submit commands hides no handler behind them.
+        let handlers = order.filter { byHandler[$0]?.first?.isCommand == false }.prefix(Self.mostHandlers)
+        let commands = order.filter { byHandler[$0]?.first?.isCommand == true }.prefix(Manager.maximumShownInStatus)
+        return (handlers + commands).compactMap { name in
             byHandler[name].flatMap { failed in
                 if let command = failed.first, command.isCommand { return problem(command, role) }
                 return problem(name, failed, views.first { $0.definition.name == name }, role)
@@ -91,8 +97,9 @@ extension Runtime {
             object: "operation \(command.id)", since: wireTime(command.ended),
             problem: role == .administrator ? "the command \(command.cause) \(how)" : "a command failed",
             action: "it does not run again by itself",
-            help: (["output"] + (retryObstacle(command) == nil ? ["retry"] : []) + ["forget"])
-                .map { "watchctl \($0) \(command.id)" }.joined(separator: " · "))
+            help: role == .administrator
+                ? (["output"] + (retryObstacle(command) == nil ? ["retry"] : []) + ["forget"])
+                    .map { "watchctl \($0) \(command.id)" }.joined(separator: " · ") : "watchctl failed")
     }
 
     /// - Parameter view: `nil`: there is no such handler any more.

@@ -180,6 +180,12 @@ extension Checker {
         guard !draft.isStream, let entry = draft.entries.entry("OnStop"),
             entry.value?.word == StopPolicy.leave.rawValue
         else { return }
+        switch draft.action {
+        case .log, .emit, .mail:
+            if entry.isDefault { return }
+            return problems.error("OnStop=leave is about a process, and this handler has none", at: entry.text)
+        default: break
+        }
         // Those of a unit are started by the service manager.
         let commands = (draft.runsInUnit ? 1 : draft.commands.count) + draft.entries.list("ExecCondition").count
         guard commands > 1, !entry.isDefault else { return }

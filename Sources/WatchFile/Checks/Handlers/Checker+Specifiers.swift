@@ -25,7 +25,8 @@ extension Checker {
     /// sound where all of them agree: where the key says what the specifier says. Without `Coalesce=` too, a restart
     /// adds the events of the operation that it ends.
     private mutating func checkOneEntry(_ ambiguous: Set<Specifier>, _ source: SourceDraft, _ handler: HandlerDraft) {
-        guard source.coalesces || handler.overlap == .restart && !source.hasNoKey else { return }
+        // In Stream= each of them is a mistake already.
+        guard !handler.isStream, source.coalesces || handler.overlap == .restart && !source.hasNoKey else { return }
         for located in handler.specifiers where ambiguous.contains(located.specifier) {
             problems.error(
                 "\(severalEntries(located, source)): \(advice(source))\(handler.commands.isEmpty ? "" : ", or use %@")",
