@@ -8,10 +8,10 @@ package enum OwnService {
     package static func keepsDescriptors(_ scope: Bus.Scope) -> Bool? {
         guard let bus = try? Bus(scope) else { return nil }
         let client = UnitClient(bus) { _ in }
-        var answer: ServiceEnd?
-        client.end(of: Linux.processID) { answer = $0 }
+        var answer: ServiceEnd??
+        client.end(of: Linux.processID) { answer = .some($0) }
         bus.process(atMost: 1_000_000) { answer == nil }
-        return answer?.keepsDescriptors
+        return answer??.keepsDescriptors
     }
 }
 

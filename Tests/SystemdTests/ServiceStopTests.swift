@@ -134,6 +134,33 @@ import Testing
         }
     }
 
+    /// The manager keeps the descriptors over a restart, and closes them at a stop.
+    @Test func whatNobodyHasReadOutlivesARestartAndIsNamedAtAStop() throws {
+        let watchFile = """
+            [Queue kept]
+            Durable=yes
+            [Descriptor f]
+            ListenFIFO=/run/f.fifo
+            Exec=/bin/sh -c 'echo "$WATCHD_LINE" >>/run/said'
+            Queue=kept
+
+            """
+        try Machine.with(watchFile) { machine in
+            func leave(_ line: String) throws {
+                #expect(try machine.run("watchctl", "suspend", "f").code == 0)
+                #expect(try machine.run("sh", "-c", "echo \(line) >/run/f.fifo").code == 0)
+            }
+            try leave("one")
+            #expect(try machine.run("systemctl", "restart", "watchd.service").code == 0)
+            #expect(try machine.run("watchctl", "resume", "f").code == 0)
+            try wait(for: "the line") { try machine.run("cat", "/run/said").text == "one\n" }
+            try leave("two")
+            #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
+            let journal = try machine.run("journalctl", "-o", "cat", "-u", "watchd.service").text
+            #expect(journal.split(separator: "\n").count { $0.contains("its FIFO is closed with 4 bytes that nobody") } == 1, "\(journal)")
+        }
+    }
+
     @Test func aDrainMayTakeLongerThanTheUnitAllows() throws {
         let watchFile = """
             [Custom slow]

@@ -108,7 +108,7 @@ extension Runtime {
             logger.log(.err, sentence + reason, id: .storeFailing)
         }
         // Where nobody keeps the descriptors for the next start, what is lost in them is named.
-        if areKept { sources?.closeUnkept() } else { sources?.closeUnclaimed() }
+        if areKept { sources?.closeUnkept() } else { sources?.closeAll() }
         guard let control else { return exit() }
         control.close(exit)
         core.after(Self.controlPatience) { [bound] in bound.value.exit() }

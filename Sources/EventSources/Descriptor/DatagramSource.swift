@@ -197,6 +197,11 @@ package final class DatagramSource: EventSource {
         if !isOpen { left() }
     }
 
+    package func rest() {
+        retry.cancel()
+        hold()
+    }
+
     package func hold() {
         isHeld = true
         socket?.hold()

@@ -117,6 +117,7 @@ package final class FIFOSource: EventSource {
     package func positionsCame() { pipe?.lookAgain() }
 
     package func rest() {
+        retry.cancel()
         hold()
         guard let pipe else { return }
         // Of what is told every byte is consumed: whoever goes on with it has the rest only.

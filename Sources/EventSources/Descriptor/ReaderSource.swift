@@ -78,6 +78,7 @@ package final class ReaderSource: EventSource {
     package func hold() { reader?.hold() }
 
     package func rest() {
+        retry.cancel()
         hold()
         var unfinished = maker.unfinished
         unfinished.facts = reader?.untold ?? []

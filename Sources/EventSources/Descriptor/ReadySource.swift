@@ -112,6 +112,11 @@ package final class ReadySource: EventSource {
         if let descriptor = descriptor.take() { origin.leave(descriptor) }
     }
 
+    package func rest() {
+        retry.cancel()
+        hold()
+    }
+
     package func hold() {
         isHeld = true
         unwatch()

@@ -197,6 +197,11 @@ package final class PathSource: EventSource {
         environment.send(.gap(id, behind.count))
     }
 
+    package func rest() {
+        retry.cancel()
+        hold()
+    }
+
     package func hold() { isHeld = true }
 
     package func release() {

@@ -251,6 +251,12 @@ package final class SourceSet {
     /// The end, where the service manager keeps the descriptors: what else is left is named.
     package func closeUnkept() { spare.discardLines() }
 
+    /// The end, where nobody keeps a descriptor: what nobody has read in them is named.
+    package func closeAll() {
+        for id in sources.keys.filter({ $0.kind == .descriptor }).sorted(by: { $0.name < $1.name }) { close(id) }
+        spare.discardAll(but: [])
+    }
+
     package func hold(_ id: SourceID) {
         if silent[id] == nil { sources[id]?.hold() } else { silent[id]?.isHeld = true }
     }

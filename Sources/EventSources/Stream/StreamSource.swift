@@ -164,6 +164,7 @@ package final class StreamSource: EventSource {
     }
 
     package func rest() {
+        retry.cancel()
         hold()
         for (number, connection) in connections {
             if environment.connections.contains(.connection(id, number)) {
