@@ -31,8 +31,9 @@ enum OperationText {
     /// For where nothing else says why: `FAILED exit 9, timed out after 2s`.
     static func whole(_ result: OperationSummary.Result, exitStatus: Int?, reason: String?) -> Styled {
         let isToldByStatus = result == .failed && exitStatus.map { $0 != 0 } ?? false
+        let isOfItself = [.cancelled, .skipped, .dropped].contains(result)
         return self.result(result, exitStatus: exitStatus, reason: reason)
-            + Styled(isToldByStatus ? reason.map { ", \(short($0))" } ?? "" : "")
+            + Styled(isToldByStatus || isOfItself ? reason.map { ", \(short($0))" } ?? "" : "")
     }
 
     static func result(
