@@ -401,6 +401,16 @@ package final class PathSource: EventSource {
         environment.limited(id, text.map { SourceLimit($0, cause: cause) })
     }
 
+    /// `does not exist yet`; or why nobody sees whether it does.
+    private static func absence(of path: [UInt8]) -> String {
+        do throws(SystemError) {
+            _ = try Linux.lstat(path)
+        } catch  where error.errno == .accessDenied {
+            return "cannot be looked at: \(error.errno)"
+        } catch {}
+        return "does not exist yet"
+    }
+
     /// Says where the source stands.
     func rootChanged() {
         let comparison = roots.lazy.compactMap(\.comparisonText).first
@@ -412,7 +422,7 @@ package final class PathSource: EventSource {
             environment.send(.source(id, retry.condition(failure.reason)))
         } else if let missing = roots.first(where: { !$0.exists }) {
             retry.reset()
-            environment.send(.source(id, .waiting("\(missing.path.printable) does not exist yet")))
+            environment.send(.source(id, .waiting("\(missing.path.printable) \(Self.absence(of: missing.path))")))
         } else {
             retry.reset()
             if let condition = levels?.condition { return environment.send(.source(id, condition)) }

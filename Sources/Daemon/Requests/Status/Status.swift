@@ -161,7 +161,7 @@ extension Runtime {
         stands.gaps.map { id, since in
             GetStatus.Problem(
                 object: id.description, since: wireTime(since),
-                problem: "some of what came was lost before it was read",
+                problem: "some of what came was lost before it was read, or may have been",
                 action: "the log says why; shown until watchd is restarted")
         }
     }
