@@ -87,8 +87,11 @@ extension Engine {
     /// an operation are in one operation of each handler it waits for.
     mutating func close(_ ref: OperationRef) {
         closeAlone(ref)
-        if dependencies.isEmpty { return }
-        // Not by recursion: a chain may be as long as a queue.
+        if !dependencies.isEmpty { closeDependents(of: ref) }
+    }
+
+    /// Not by recursion: a chain may be as long as a queue.
+    private mutating func closeDependents(of ref: OperationRef) {
         var behind = openDependents(of: ref)
         while let next = behind.popLast() {
             closeAlone(next)
@@ -96,7 +99,7 @@ extension Engine {
         }
     }
 
-    private mutating func closeAlone(_ ref: OperationRef) {
+    @inline(__always) private mutating func closeAlone(_ ref: OperationRef) {
         if operations[ref].isClosed { return }
         operations[ref].isClosed = true
         save(ref)
