@@ -3,8 +3,8 @@ import LinuxSystem
 /// The service that this program is, as its service manager sees it.
 package enum OwnService {
     /// Whether the manager keeps the descriptors in its store when this program ends now: it starts it again, or is
-    /// told to keep them at a stop (`FileDescriptorStorePreserve=yes`). Waits for the answers, at most a second; `nil`:
-    /// there are none.
+    /// told to keep them at a stop (`FileDescriptorStorePreserve=yes`; Systemd.md, fact 52). Waits for the answers, at
+    /// most a second; `nil`: there are none.
     package static func keepsDescriptors(_ scope: Bus.Scope) -> Bool? {
         guard let bus = try? Bus(scope) else { return nil }
         let client = UnitClient(bus) { _ in }

@@ -226,6 +226,7 @@ struct Lists {
         if queue.over > 0 { return Styled("full, \(Phrases.count(queue.over)) over", .red) }
         if let full = queue.full { return Styled("full: \(full)", .red) }
         if queue.entries >= queue.backlog { return Styled("full", .red) }
-        return Styled(queue.running > 0 ? "busy" : "idle", queue.running > 0 ? .green : .plain)
+        if queue.running > 0 { return Styled("busy", .green) }
+        return Styled(queue.operations > 0 ? "waiting" : "idle")
     }
 }
