@@ -203,11 +203,11 @@ CHILD static int become_user(struct child *child) {
     return 0;
 }
 
-// A process group of its own; and for another user, where watchd runs in a terminal, a session of its own: who has that
-// terminal can type into it (`TIOCSTI`, `ioctl_tty(2)`).
+// A process group of its own; and for another user, where watchd runs in a terminal, a session of its own: a process
+// with that terminal can type into it (`TIOCSTI`, `ioctl_tty(2)`).
 CHILD static int lead_group(const struct clinux_spawn_spec *spec) {
     if (spec->sets_user) {
-        const int terminal = (int)syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+        const int terminal = (int)syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
         if (terminal >= 0) syscall(SYS_close, terminal);
         if (terminal >= 0 || errno != ENXIO) return (int)syscall(SYS_setsid);
     }

@@ -28,7 +28,9 @@ struct Failure: Error, Equatable {
     }
 
     static let isNoText = usage(
-        "an argument is not UTF-8", help: "only paths and commands may be any bytes, and what --env NAME takes over; to explain, a path begins with /, ./ or ../")
+        "an argument is not UTF-8",
+        help: "only paths, commands and values that --env NAME takes over may be any bytes; "
+            + "to explain, a path begins with /, ./ or ../")
 
     static func usage(_ message: String, help: String? = nil) -> Failure {
         Failure(message: message, help: help, exitCode: .usage)

@@ -27,7 +27,7 @@ struct ServiceEnd {
     /// After an end without a fault.
     var keepsDescriptors: Bool {
         let startsAgain = job.map { $0 == "restart" } ?? ["always", "on-success"].contains(restart)
-        return startsAgain || preserve == "yes"
+        return preserve != "no" && (startsAgain || preserve == "yes")
     }
 }
 

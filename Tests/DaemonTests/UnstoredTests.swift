@@ -13,8 +13,8 @@ import Testing
             HistoryRow(id: id, handler: "a", queue: "q", source: "custom/a", result: "done", submitted: 1, ended: 2))
     }
 
-    private func sentences(_ changes: [StoreChange]) -> [String] {
-        Unstored(changes).sentences { $0.hasPrefix("path/") }
+    private func sentences(_ changes: [StoreChange], endedOnce: Set<UInt64> = []) -> [String] {
+        Unstored(changes, endedOnce: endedOnce).sentences { $0.hasPrefix("path/") }
     }
 
     @Test func nothingIsSaidOfWhatNobodyMisses() {
@@ -42,6 +42,11 @@ import Testing
             sentences([.append(id: 1, events: []), .remove(id: 1), record(1)]) == [
                 "1 operation ended, which could not be stored: it runs again at the next start: 1",
                 "1 record of the history could not be stored",
+            ])
+        #expect(
+            sentences([.remove(id: 1), .remove(id: 2)], endedOnce: [2, 3]) == [
+                "1 operation ended, which could not be stored: it runs again at the next start: 1",
+                "1 operation ended, which could not be stored: the next start calls it failed, with an unknown end: 2",
             ])
     }
 

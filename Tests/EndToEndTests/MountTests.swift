@@ -73,6 +73,9 @@ import Testing
             try inside("echo > \(folder)/empty/n")
             try inside("umount \(folder)/other")
             try wait(for: "it to run, not \(told(watchd))") { told(watchd).contains("written in/g") }
+            // The source itself keeps one.
+            let count = "ls -l /proc/\(watchd.processID)/fd | grep -c /mountinfo"
+            try wait(for: "the descriptors to be closed") { try Program.run(["sh", "-c", count]).text == "1\n" }
         }
     }
 

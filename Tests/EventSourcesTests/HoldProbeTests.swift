@@ -141,7 +141,7 @@ import WatchFile
             try Linux.unlink(folder["a/b/go"])
             try says("a/b/go nothing is there")
             core.queue.sync { for condition in conditions { watches.value.unwatch(condition) } }
-            // What was on its way is over by now.
+            // Everything on its way is over by now.
             core.queue.sync {}
             told.withLock { $0 = [] }
             try folder.write("a/b/go", "")

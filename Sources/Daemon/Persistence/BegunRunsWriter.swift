@@ -11,7 +11,8 @@ final class BegunRunsWriter {
         var begun: [UInt64: StoredOperation] = [:]
         /// Of entries that may be in the file.
         var ended: Set<UInt64> = []
-        var isEmpty: Bool { begun.isEmpty && ended.isEmpty }
+        /// A write of them is on its way.
+        var isPlanned = false
     }
 
     private final class Shared: Sendable {
@@ -21,12 +22,12 @@ final class BegunRunsWriter {
         init(_ file: QueueBound<BegunRuns>) { self.file = file }
 
         func note(_ change: (inout sending Waiting) -> Void) {
-            let isFirst = waiting.withLock { waiting in
-                let wasEmpty = waiting.isEmpty
+            let mustPlan = waiting.withLock { waiting in
                 change(&waiting)
-                return wasEmpty && !waiting.isEmpty
+                defer { waiting.isPlanned = true }
+                return !waiting.isPlanned
             }
-            if isFirst { file.context.async { [self] in write() } }
+            if mustPlan { file.context.async { [self] in write() } }
         }
 
         private func write() {

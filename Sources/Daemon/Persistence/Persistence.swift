@@ -164,7 +164,7 @@ final class Persistence {
     }
 
     /// Changes that are not in the store yet.
-    var unstored: Unstored { writer.map { Unstored($0.unsaved(\.writes)) } ?? Unstored() }
+    var unstored: Unstored { writer.map { Unstored($0.unsaved(\.writes)) } ?? Unstored([]) }
 
     /// Writes what waits, as far as that is possible, and then calls `done` on the core with what could not be written.
     func close(_ done: @escaping (Unstored) -> Void) {

@@ -20,17 +20,19 @@ struct Unstored: Sendable {
     /// Records of the history.
     private(set) var records = 0
 
-    init() {}
-
-    /// - Parameter changes: in their order.
-    init(_ changes: [StoreChange]) { for change in changes { note(change) } }
-
     /// - Parameter writes: in their order.
     init(_ writes: [StoreWrite]) {
-        for write in writes {
-            for change in write.changes { note(change) }
-            if case .ended(let view) = write, !view.isDurable, ended.remove(view.id) != nil { endedOnce.insert(view.id) }
-        }
+        let ends = writes.compactMap { if case .ended(let view) = $0, !view.isDurable { view.id } else { nil } }
+        self.init(writes.flatMap(\.changes), endedOnce: Set(ends))
+    }
+
+    /// - Parameters:
+    ///   - changes: in their order.
+    ///   - endedOnce: operations of queues that are not durable.
+    init(_ changes: [StoreChange], endedOnce: Set<UInt64>) {
+        for change in changes { note(change) }
+        self.endedOnce = ended.intersection(endedOnce)
+        ended.subtract(endedOnce)
     }
 
     private mutating func note(_ change: StoreChange) {

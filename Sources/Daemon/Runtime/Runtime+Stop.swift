@@ -64,7 +64,7 @@ extension Runtime {
         writeMembers()
         forgetWaiting()
         noteCancelled()
-        guard let persistence else { return stopped(Unstored()) }
+        guard let persistence else { return stopped(Unstored([])) }
         var isOver = false
         let end = { [self] (unstored: Unstored) in
             if isOver { return }

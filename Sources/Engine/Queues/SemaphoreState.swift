@@ -44,8 +44,8 @@ package struct AcquiredMembers: Equatable, Sendable {
 /// Only an operation that lacked nothing but semaphores stands here; who holds nothing yet cannot keep another one from
 /// ending, so no combination can deadlock. The line is kept by queue: a queue that may start nothing now (suspended,
 /// full, behind a barrier) steps out as a whole, and its operations keep their age. Where there is no process slot,
-/// only those step out that need one, and those that do not come before one that does: these, and the operations of each
-/// priority, have a line of their own.
+/// those step out that need one, and those of its queue behind them. So each priority has two lines: of operations that
+/// need a process, and of those that do not.
 struct SemaphoreState: Named {
     /// Operations that may start now, or may not, together.
     struct Place: Hashable {

@@ -302,8 +302,8 @@ extension Engine {
             let id = operations[first].id
             return wait(ref, .key, "operation \(id) (same key)", other: id, section: handler)
         case .order(let head):
-            // Several lines of a worker run at a time: it is another one that is missing.
-            if operations[head].progress.isRunning, lacksWorker(ref) { return nil }
+            // A line of the same worker does not keep the next one waiting.
+            if isLine(head, besideLackingWorker: ref) { return nil }
             let (id, name) = (operations[head].id, queues[operations[ref].queue].definition.name)
             let sentence =
                 "queue \(name): \(operations[head].progress.isRunning ? "one at a time" : "\(id) comes first")"
@@ -324,7 +324,6 @@ extension Engine {
                 "RateLimit=\(limit.count)/\(limit.span.brief), \(SpanText.remaining(time - now.monotonic)) more"
             return wait(ref, .rateLimit, sentence, section: own)
         case .width(let place):
-            if scheduler[place].rules.isSerial, lacksWorker(ref) { return nil }
             let rules = scheduler[place].rules
             let name = queues[place].definition.name
             let sentence =
@@ -336,7 +335,11 @@ extension Engine {
         }
     }
 
-    private func lacksWorker(_ ref: OperationRef) -> Bool {
+    /// Whether the other one is a line that a worker of the same handler has, and the operation waits for such a worker.
+    private func isLine(_ other: Ticket, besideLackingWorker ref: OperationRef) -> Bool {
+        guard operations[other].handler == operations[ref].handler,
+            operations[other].runs.contains(where: { $0.seat != nil })
+        else { return false }
         let ticket = operations.ticket(ref)
         return scheduler.demands(ticket).contains {
             semaphores[$0.semaphore].isRoom && scheduler.lack(of: $0, ticket) != nil

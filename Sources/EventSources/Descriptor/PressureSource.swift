@@ -68,6 +68,11 @@ package final class PressureSource: EventSource {
     }
 
     /// It comes once a window at most: there is nothing to hold back.
+    package func rest() {
+        retry.cancel()
+        hold()
+    }
+
     package func hold() {}
     package func release() {}
 

@@ -36,6 +36,7 @@ final class PathProbe: HoldProbe {
     func end() {
         isOver = true
         watch?.cancel()
+        mounts?.cancel()
         (watch, mounts) = (nil, nil)
     }
 

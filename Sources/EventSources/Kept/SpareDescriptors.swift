@@ -115,6 +115,15 @@ package final class SpareDescriptors {
         entry.discarded()
     }
 
+    /// Everything, of sources that have come to rest: they have named what they had taken out of it and not told.
+    func discardRested() {
+        untold = [:]
+        for name in entries.keys {
+            entries[name]?.unfinished = Unfinished()
+            discard(name)
+        }
+    }
+
     func discardAll(but wanted: Set<KeptDescriptor>) {
         discardLines()
         for name in entries.keys where !wanted.contains(name) { discard(name) }

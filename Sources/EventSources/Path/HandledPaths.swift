@@ -169,7 +169,8 @@ package final class HandledPaths {
     /// of. A change of mode or attributes, as many make behind the close, is none of the content.
     private func trusted(_ told: PathState, _ now: PathState, _ path: [UInt8], _ root: Root) -> PathState? {
         let (old, new) = (FolderSnapshot.Stamp(told), FolderSnapshot.Stamp(now))
-        guard old.isSameContent(as: new) || old.isSetBack(in: new), !now.isFresh else { return nil }
+        let isSame = old.isSameContent(as: new) || closing == nil && old.isSetBack(in: new)
+        guard isSame, !now.isFresh else { return nil }
         if let closing, !closing.missesNothing || told.isFresh(at: closing.time) { return nil }
         return store.isBeingHandled(Self.full(path, below: root.path), of: root.id) ? nil : now
     }

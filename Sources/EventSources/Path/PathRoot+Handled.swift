@@ -69,11 +69,12 @@ extension PathRoot: RecordedPath {
         // Of a root that is a folder, the tree knew itself.
         if known.entries[[]]?.isFolder == true { known.entries[[]] = nil }
         owner.snapshots?.write(known.deeper.map { ($0, .nothing) }, path, of: owner.id)
-        take(known.entries, told: known.told)
-        (hasBegun, isSettled) = (true, true)
         let wasFile = known.entries[[]] != nil
         // Where nothing stands now, it is still what it was.
-        if exists { tellReplaced(wasFile: wasFile) } else { isFolder = !wasFile }
+        if !exists, !known.entries.isEmpty { isFolder = !wasFile }
+        take(known.entries, told: known.told)
+        (hasBegun, isSettled) = (true, true)
+        if exists { tellReplaced(wasFile: wasFile) }
         guard record.isReplayed else {
             carry(events)
             return list()

@@ -402,7 +402,9 @@ package final class PathSource: EventSource {
     }
 
     /// `does not exist yet`; or why nobody sees whether it does.
-    private static func absence(of path: [UInt8]) -> String {
+    private func absence(of path: [UInt8]) -> String {
+        // Where nothing is watched it may hang.
+        if polls { return "does not exist yet" }
         do throws(SystemError) {
             _ = try Linux.lstat(path)
         } catch  where error.errno == .accessDenied {
@@ -422,7 +424,7 @@ package final class PathSource: EventSource {
             environment.send(.source(id, retry.condition(failure.reason)))
         } else if let missing = roots.first(where: { !$0.exists }) {
             retry.reset()
-            environment.send(.source(id, .waiting("\(missing.path.printable) \(Self.absence(of: missing.path))")))
+            environment.send(.source(id, .waiting("\(missing.path.printable) \(absence(of: missing.path))")))
         } else {
             retry.reset()
             if let condition = levels?.condition { return environment.send(.source(id, condition)) }

@@ -251,10 +251,11 @@ package final class SourceSet {
     /// The end, where the service manager keeps the descriptors: what else is left is named.
     package func closeUnkept() { spare.discardLines() }
 
-    /// The end, where nobody keeps a descriptor: what nobody has read in them is named.
+    /// The end, where nobody keeps a descriptor: the bytes in them that nobody has read are named.
     package func closeAll() {
+        spare.discardLines()
         for id in sources.keys.filter({ $0.kind == .descriptor }).sorted(by: { $0.name < $1.name }) { close(id) }
-        spare.discardAll(but: [])
+        spare.discardRested()
     }
 
     package func hold(_ id: SourceID) {

@@ -109,6 +109,11 @@ package final class TailSource: EventSource {
         rotated = nil
     }
 
+    package func rest() {
+        retry.cancel()
+        hold()
+    }
+
     package func hold() {
         isHeld = true
         wasRead = false

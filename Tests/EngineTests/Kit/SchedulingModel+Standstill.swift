@@ -85,7 +85,8 @@ extension SchedulingModel {
             }
         let isWide = chain.allSatisfy { certainlyTaken($0) < width($0) }
         let isInLine = certain.allSatisfy {
-            $0 == .order || ($0 == .width && isWide) || ($0 == .key && item.view.state == .ready) || ($0 == .processSlot && !isExec(item))
+            $0 == .order || ($0 == .width && isWide) || ($0 == .key && item.view.state == .ready)
+                || ($0 == .processSlot && !isExec(item))
         }
         board.inLine[item.id] = isInLine
         return isInLine

@@ -66,10 +66,10 @@ extension Runtime {
             .filter { recent.settlement(of: $0.id) == nil }
     }
 
-    /// Handlers with a problem each. Their number is that of the watch file, so that none pushes out another.
+    /// Handlers with a problem each.
     private static let mostHandlers = 1000
 
-    /// One problem for each handler, and for each of the last commands, the one that failed last first.
+    /// One problem for each handler, and behind them for each of the last commands, the one that failed last first.
     func failureProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
         var order: [String] = []
         var byHandler: [String: [EndedOperation]] = [:]
@@ -80,7 +80,7 @@ extension Runtime {
         }
         guard !order.isEmpty else { return [] }
         let views = engine.handlerViews { byHandler[$0] != nil }.filter { !$0.isRemoved }
-        // Whoever may submit commands hides no handler behind them.
+        // Commands hide no handler, however many are submitted.
         let handlers = order.filter { byHandler[$0]?.first?.isCommand == false }.prefix(Self.mostHandlers)
         let commands = order.filter { byHandler[$0]?.first?.isCommand == true }.prefix(Manager.maximumShownInStatus)
         return (handlers + commands).compactMap { name in
