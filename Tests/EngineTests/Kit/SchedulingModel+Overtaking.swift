@@ -25,7 +25,7 @@ extension SchedulingModel {
                 || definition.constraints.priority >= request.definition.value.constraints.priority
         }
         guard isByItself(request.queue), isByItself(other.view.queue), definition.needsProcess,
-            !isHurried(request.queue),
+            !isHurried(request.queue), !isHurried(other.view.queue),
             let mine = queues[request.queue]?.definition.qos, queues[other.view.queue]?.definition.qos == mine
         else { return false }
         return isFirstOfItsQueue(other) && mayStartOne(other.view.queue)
