@@ -56,6 +56,23 @@ import WatchFile
         expectStart(again, after: 60 * Self.second)
     }
 
+    /// The store has been told of the younger one last.
+    @Test func afterAKillNoYoungerOperationIsDueBefore() throws {
+        var configuration = delayed(by: 3)
+        configuration.sources[0].coalesces = false
+        let fixture = EngineFixture(configuration)
+        fixture.emit("c", 1)
+        fixture.emit("c", 2)
+        var state = state(fixture)
+        let younger = try #require(state.operations.firstIndex { $0.id == 2 })
+        state.operations[younger].left = Self.second
+        let again = EngineFixture(configuration, restoring: state)
+        again.advance(seconds: 2)
+        #expect(again.starts.map(\.run.operation) == [1])
+        again.endAll()
+        #expect(again.starts.map(\.run.operation) == [1, 2])
+    }
+
     @Test(arguments: [false, true]) func aPauseThatIsOverWhileItsQueueIsSuspendedIsOver(isKilled: Bool) throws {
         let configuration = retried(after: 100)
         let fixture = EngineFixture(configuration)

@@ -65,10 +65,27 @@ extension Engine {
         for (ref, index) in refs where !stored[index].dependencies.isEmpty && operations.isAlive(ref) {
             restoreDependencies(ref, stored[index], results)
         }
+        orderDelays(of: refs.map(\.ref))
         for (ref, index) in refs where operations.isAlive(ref) { goOn(ref, stored[index]) }
         // The run that fulfilled it may have ended in the stop.
         for name in Set(refs.map { stored[$0.index].handler }).sorted() where isOnceDone(name) {
             if let handler = handlers.index(of: name) { endOnce(handler) }
+        }
+    }
+
+    /// Of the delay of an older operation a kill may have forgotten more than of a younger one's. It is due no later: the
+    /// operations of a handler keep their order.
+    private mutating func orderDelays(of refs: [OperationRef]) {
+        var earliest: [Int: Int64] = [:]
+        for ref in refs.sorted(by: { $0.id > $1.id }) where operations.isAlive(ref) {
+            let operation = operations[ref]
+            let constraints = handlers[operation.handler].definition.value.constraints
+            guard operation.turn.station == .unsubmitted, constraints.delay > .zero, constraints.batchSize == nil,
+                operation.times.latest == 0, !operation.descent.isOwn
+            else { continue }
+            let time = min(operation.times.wakeUp, earliest[operation.handler] ?? .max)
+            operations[ref].times.wakeUp = time
+            earliest[operation.handler] = time
         }
     }
 
