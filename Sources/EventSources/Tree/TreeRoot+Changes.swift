@@ -245,7 +245,7 @@ extension TreeRoot {
         }
         tell(
             PathFact(.modified, path: fullPath(folder, name), root: path, isNew: node.map(mention) ?? false),
-            node.flatMap { state(of: $0) })
+            node.flatMap { toldState(of: $0) })
     }
 
     /// True: what is told now is the first that is told of it. Its end is told as well then.

@@ -35,6 +35,11 @@ extension TreeRoot: RecordedPath {
         return state
     }
 
+    /// That which is told: a node that nobody has looked at yet is something whose content is still to be told.
+    func toldState(of id: FileTree.ID) -> PathState? {
+        state(of: id).map { $0.kind == .nothing ? .untold(tree.isFolder(id) ? .folder : .file) : $0 }
+    }
+
     var identity: RootIdentity { RootIdentity(path, (try? Self.rootStatus(path)) ?? nil) }
 
     // MARK: The beginning

@@ -32,7 +32,7 @@ extension TreeRoot {
         tell(
             PathFact(
                 change, path: fullPath(node), root: path, isRecovered: isRecovered, isNew: isNew,
-                isFolder: tree.isFolder(node)), change == .deleted ? gone : state(of: node))
+                isFolder: tree.isFolder(node)), change == .deleted ? gone : toldState(of: node))
     }
 
     /// Nothing stands there any more.
@@ -102,7 +102,7 @@ extension TreeRoot {
         tell(
             PathFact(
                 .renamed, path: fullPath(id), oldPath: oldPath, root: path, hasReplaced: hasReplaced,
-                isFolder: isFolder), state(of: id))
+                isFolder: isFolder), toldState(of: id))
     }
 
     // MARK: Files that are due

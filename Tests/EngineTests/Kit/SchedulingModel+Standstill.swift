@@ -164,7 +164,11 @@ extension SchedulingModel {
                 others.priority > mine.priority || (others.priority == mine.priority && isBefore(item, other) != true)
             guard isAhead else { return false }
             let found = obstaclesButSemaphores(other)
-            return found.contains(.processSlot) && found.allSatisfy { $0 == .processSlot || $0 == .order }
+            return found.contains(.processSlot)
+                && found.allSatisfy {
+                    // Of a pause with jitter, the view alone says that it is over.
+                    $0 == .processSlot || $0 == .order || ($0 == .backingOff && other.view.state == .ready)
+                }
         }
     }
 
