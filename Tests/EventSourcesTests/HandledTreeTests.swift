@@ -391,4 +391,24 @@ import WatchFile
             #expect(states.map { $0?.modified } == [new.modified, new.modified])
         }
     }
+
+    /// Nobody is told of them, and the next start tells nobody that they have gone from their old places.
+    @Test func youngFoldersThatChangePlacesAreKnownByTheirNewOnes() throws {
+        try HandledSetup.with(["b/x"]) { setup in
+            setup.isRecursive = true
+            try setup.live { life in
+                try TreeSetup.shell("mkdir -p in/a/k/l; echo >in/a/k/l/f", in: setup.folder.path)
+                try wait(for: "the file") { life.told.contains("written a/k/l/f") }
+                try life.handleAll()
+                let exchange =
+                    "import ctypes, sys; sys.exit(ctypes.CDLL(None).renameat2(-100, b'in/a', -100, b'in/b', 2))"
+                try TreeSetup.shell("python3 -c \"\(exchange)\"", in: setup.folder.path)
+                try wait(for: "its new path") { life.told.contains { $0.hasSuffix("b/k/l/f") } }
+                // The folders were handled before.
+                try life.handleAll { $0.change != .created }
+            }
+            #expect(setup.stored.filter { $0.hasPrefix("a/k") } == [])
+            try setup.expectNothing()
+        }
+    }
 }

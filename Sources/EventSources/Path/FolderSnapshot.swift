@@ -84,6 +84,13 @@ package struct FolderSnapshot: Sendable, Equatable {
             inode == newer.inode && size == newer.size && newer.modified < modified
         }
 
+        /// Its time alone was set there: nobody has the file at the path open for writing, and whoever closed it was told.
+        func isTimeSet(in newer: Stamp, at path: [UInt8]) -> Bool {
+            if isSetBack(in: newer) { return true }
+            return inode == newer.inode && size == newer.size && modified != newer.modified
+                && Linux.writers(of: path) == .none
+        }
+
         func isSameAccess(as other: Stamp) -> Bool {
             permissions == other.permissions && userID == other.userID && groupID == other.groupID
                 && links == other.links

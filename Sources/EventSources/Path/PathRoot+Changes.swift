@@ -178,11 +178,13 @@ extension PathRoot {
 
     /// The snapshot takes them over, unless it has to show that the content is still to be told.
     private func attributesChanged(_ name: [UInt8]) {
-        if let old = snapshot.entries[name], var stamp = stamp(name),
-            old.isSameContent(as: stamp) || old.isSetBack(in: stamp) || (old.isFolder && old.inode == stamp.inode)
-        {
+        if let old = snapshot.entries[name], var stamp = stamp(name) {
+            let isSet = !old.isFolder && old.isTimeSet(in: stamp, at: fullPath(name))
+            guard isSet || old.isSameContent(as: stamp) || (old.isFolder && old.inode == stamp.inode) else {
+                return mention(.attributes, name)
+            }
             if old.areAttributesRecovered, old.changed == stamp.changed { return }
-            stamp.isFresh = stamp.isFresh || old.isSetBack(in: stamp)
+            stamp.isFresh = stamp.isFresh || isSet
             (stamp.isRecovered, stamp.isOpen) = (old.isRecovered, old.isOpen)
             stamp.isMentioned = old.isMentioned
             snapshot.entries[name] = stamp

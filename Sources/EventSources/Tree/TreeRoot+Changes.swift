@@ -287,11 +287,13 @@ extension TreeRoot {
             status.inode == tree[node].inode
         else { return doubt(node) }
         let (old, new) = (tree.stamp(of: node), FolderSnapshot.Stamp(status))
-        let isSetBack = old.isSetBack(in: new)
+        // A comparison that is on its way may have to find a write of which no report came.
+        let isSettled = !isScanning && queue.isEmpty
+        let isSet = status.kind != .folder && isSettled && old.isTimeSet(in: new, at: fullPath(folder, name))
         // Else the stamp has to show that the content is still to be told.
-        if status.kind == .folder || isSetBack || old.isSameContent(as: new) {
+        if status.kind == .folder || isSet || old.isSameContent(as: new) {
             if old.changed == new.changed, !old.isFresh, status.kind != .folder { return }
-            tree.setStamp(status, isFresh: status.isFresh || isSetBack, of: node)
+            tree.setStamp(status, isFresh: status.isFresh || isSet, of: node)
         }
         if events.contains(.attributes) { tell(.attributes, node, isNew: mention(node)) }
     }

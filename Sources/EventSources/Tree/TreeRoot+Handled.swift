@@ -204,13 +204,15 @@ extension TreeRoot: RecordedPath {
         owner.handled?.note(owner.id, [PathMoment(root: path, path: full, state: .nothing)])
     }
 
-    /// A rename that is told to nobody: of its two names, the new one alone is recorded.
-    func noteUntoldRename(of id: FileTree.ID, from oldPath: [UInt8]) {
-        guard let state = state(of: id), let store = owner.snapshots else { return }
-        let moments = [(oldPath, .nothing), (fullPath(id), state)].map { path, state in
-            PathMoment(root: self.path, path: path, state: state)
+    /// Renames that are told to nobody: of the two names of each, the new one alone is recorded.
+    func noteUntold(_ renamed: [(id: FileTree.ID, oldPath: [UInt8])]) {
+        guard isRecording, let store = owner.snapshots else { return }
+        let ends = renamed.map { PathMoment(root: path, path: $0.oldPath, state: .nothing) }
+        let places = renamed.compactMap { id, _ in
+            state(of: id).map { PathMoment(root: path, path: fullPath(id), state: $0) }
         }
-        owner.handled?.note(owner.id, moments.filter { !store.isBeingHandled($0.path, of: owner.id) })
+        owner.handled?.note(
+            owner.id, (ends + places).filter { !store.isBeingHandled($0.path, of: owner.id) })
     }
 
     /// Every folder is watched; everything that is known is told, or on its way.

@@ -176,12 +176,14 @@ extension TreeRoot {
         removePruned(below: node, at: second)
         removePruned(below: other, at: first)
         let before = known(at: first, node).merging(known(at: second, other)) { old, _ in old }
+        let young = youngFolders(at: first, node) + youngFolders(at: second, other)
         tree.exchange(node, other)
         lastPlace = nil
         ignoreFilesExchange(first, second)
         if let status = look(fullPath(node)) { restamp(node, status) }
         if let status = look(fullPath(other)) { restamp(other, status) }
         let after = known(at: second, node).merging(known(at: first, other)) { old, _ in old }
+        noteUntold(young)
         for (path, (_, isFolder)) in before where after[path]?.isFolder != isFolder {
             tellDeleted(path, isFolder: isFolder)
         }
@@ -199,6 +201,13 @@ extension TreeRoot {
             }
         }
         doubtLooks()
+    }
+
+    /// Folders at a path and below it of whose coming nobody was told.
+    private func youngFolders(at path: [UInt8], _ node: FileTree.ID) -> [(id: FileTree.ID, oldPath: [UInt8])] {
+        ([node] + tree.below(node)).filter { tree.has(.isNew, $0) && tree.isFolder($0) }.map {
+            ($0, joined(path, tree.path(of: $0, below: node)))
+        }
     }
 
     /// The known nodes at a path and below it.

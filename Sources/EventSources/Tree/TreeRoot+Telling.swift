@@ -84,7 +84,7 @@ extension TreeRoot {
         if tree.has(.isNew, id) {
             // Nobody knows of it: it is new at its new place.
             if tree.isFolder(id) {
-                noteUntoldRename(of: id, from: oldPath)
+                noteUntold([(id, oldPath)])
                 if tree.has(.isUnseen, id) { return }
                 // It may have come to where another one was deleted, which waits to be told.
                 return tell(PathFact(.created, path: fullPath(id), root: path, isFolder: true), nil)
