@@ -142,6 +142,20 @@ import WatchFile
         }
     }
 
+    /// Of a file that was written meanwhile too.
+    @Test(arguments: [false, true]) func attributesThatWereSetBesideTheContentAreTold(isRecursive: Bool) throws {
+        try with(isRecursive, ["a", "b"]) { setup in
+            setup.events = [.attributes]
+            try setup.begin()
+            for name in ["a", "b"] { try setup.folder.append("in/\(name)", "more") }
+            try Linux.chmod(setup.folder["in/a"], 0o600)
+            try setup.live { life in
+                try life.waitUntilCompared()
+                try wait(for: "it, not \(life.told)") { life.told == ["attributes a*"] }
+            }
+        }
+    }
+
     /// As `unzip` does behind the close, and anybody later; to an earlier time and to a later one.
     @Test(arguments: [false, true], ["1e9", "2e9"])
     func aTimeThatIsSetIsNoChangeOfTheContent(isRecursive: Bool, time: String) throws {

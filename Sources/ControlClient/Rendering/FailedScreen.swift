@@ -13,9 +13,10 @@ struct FailedScreen {
             return [Styled("Nothing has failed that was not tried again or forgotten.", .green)]
         }
         let count = Phrases.count(history.operations.count)
-        let title = history.next == nil ? count : "the newest \(count); watchctl failed HANDLER: those of one handler"
+        let title = Styled("FAILED (\(history.next == nil ? count : "the newest \(count)"))", .bold)
+        let more = Styled("watchctl failed HANDLER lists those of one handler", .dim).wrapped(to: screen.width)
         let sections = groups.flatMap { [Styled("")] + section($0) }
-        return [Styled("FAILED (\(title))", .bold)] + sections.dropFirst()
+        return [title] + (history.next == nil ? [] : more) + sections.dropFirst()
     }
 
     /// That of the newest failure first; of each the newest first.

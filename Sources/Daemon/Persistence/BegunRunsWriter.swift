@@ -4,8 +4,8 @@ import Synchronization
 
 /// Brings the beginnings and ends of runs into `BegunRuns`, beside the core: a disk that hangs holds up nothing else.
 ///
-/// Runs that end before their turn leave nothing to write. What waits for a disk that hangs is bounded by the runs that
-/// go on, and by the entries in the file. Confined to the core, but for what waits.
+/// Runs that end before their turn leave nothing to write. Notes that wait for a disk that hangs are bounded by the runs
+/// that go on, and by the entries in the file. Confined to the core, but for these notes.
 final class BegunRunsWriter {
     private struct Waiting {
         var begun: [UInt64: StoredOperation] = [:]

@@ -106,7 +106,7 @@ extension Engine {
         scheduler.close(ref)
     }
 
-    /// Those behind one that is closed are closed.
+    /// Dependents of a closed operation are closed.
     private func openDependents(of ref: OperationRef) -> [OperationRef] {
         dependencies.dependents(of: ref.id).reversed().map(\.operation).filter {
             operations.isAlive($0) && !operations[$0].isClosed

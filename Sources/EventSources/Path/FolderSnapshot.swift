@@ -91,6 +91,11 @@ package struct FolderSnapshot: Sendable, Equatable {
                 && Linux.writers(of: path) == .none
         }
 
+        /// Its mode, owner, links or an earlier time were set there, whatever else has changed.
+        func areAttributesSet(in newer: Stamp) -> Bool {
+            inode == newer.inode && (!isSameAccess(as: newer) || isSetBack(in: newer))
+        }
+
         func isSameAccess(as other: Stamp) -> Bool {
             permissions == other.permissions && userID == other.userID && groupID == other.groupID
                 && links == other.links

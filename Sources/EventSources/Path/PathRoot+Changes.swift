@@ -13,10 +13,14 @@ extension PathRoot {
         gone.remove(name)
         awaited.remove(name)
         if found.isBeingWritten { return wait(for: found, newer) }
+        let old = snapshot.entries[name]
         snapshot.entries[name] = newer.entries[name]
         if isNew, difference == .disappeared { return }
         let isTold = tell(difference, name, isNew: isNew, isFolder: newer.entries[name]?.isFolder ?? false)
         if isTold, difference == .disappeared { gone.insert(name) }
+        if difference == .contentChanged, let old, let new = newer.entries[name], old.areAttributesSet(in: new) {
+            tell(.attributes, name, isRecovered: true)
+        }
         let isOfAttributes = difference == .attributesChanged
         snapshot.entries[name]?.isRecovered = isOfAttributes ? wasRecovered : isTold
         snapshot.entries[name]?.areAttributesRecovered = isOfAttributes && isTold

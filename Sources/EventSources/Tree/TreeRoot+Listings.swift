@@ -173,6 +173,7 @@ extension TreeRoot {
             if !old.isSameAccess(as: new) { attributesChanged(child, status, isRecovered: true) }
         } else if !old.mayHaveSameContent(as: new) || tree.has(.isUntrusted, child) {
             take(status, at: child, isRecovered: isRecovered)
+            if old.areAttributesSet(in: new) { tell(.attributes, child, isRecovered: isRecovered) }
         } else {
             tree.setKind(status.kind, of: child)
             if old.isOpen { due.add(tree.reference(child)) }
