@@ -27,9 +27,12 @@ struct Problems {
         add(Diagnostic(location: .init(file: file), message: message), file: index)
     }
 
-    /// The nearest valid spelling; `nil` also when nothing more is told.
+    /// Diagnostics beyond these suggest no spelling: each word is compared with every name there is.
+    private static let mostWithSuggestion = 100
+
+    /// The nearest valid spelling; `nil` also when many diagnostics are told already.
     func nearest(to word: String, among candidates: @autoclosure () -> [String]) -> String? {
-        found.count < WatchFile.maximumDiagnostics ? Spelling.nearest(to: word, among: candidates()) : nil
+        found.count < Self.mostWithSuggestion ? Spelling.nearest(to: word, among: candidates()) : nil
     }
 
     /// In the order of files and lines.
