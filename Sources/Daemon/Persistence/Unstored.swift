@@ -9,7 +9,7 @@ struct Unstored: Sendable {
     private(set) var incomplete: Set<UInt64> = []
     /// Operations that have ended, and are in the store as if they had not.
     private(set) var ended: Set<UInt64> = []
-    /// Those of them that no queue keeps: the next daemon finds no process of theirs.
+    /// Likewise, of queues that are not durable: the next daemon finds no process of theirs.
     private(set) var endedOnce: Set<UInt64> = []
     /// Sources that held something back.
     private(set) var holds: Set<String> = []

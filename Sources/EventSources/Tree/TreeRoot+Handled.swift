@@ -35,7 +35,7 @@ extension TreeRoot: RecordedPath {
         return state
     }
 
-    /// That which is told: a node that nobody has looked at yet is something whose content is still to be told.
+    /// The state that is told with a change. A node that nobody has looked at yet has content that is still to be told.
     func toldState(of id: FileTree.ID) -> PathState? {
         state(of: id).map { $0.kind == .nothing ? .untold(tree.isFolder(id) ? .folder : .file) : $0 }
     }
